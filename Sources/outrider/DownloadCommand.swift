@@ -89,11 +89,10 @@ struct DownloadCommand: ParsableCommand {
         }
         if let sha256 { try Self.check("--sha256", "sha-256", sha256) }
         for one in checksum {
-            let parts = one.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            guard parts.count == 2 else {
+            guard let (algorithm, digest) = one.halves(at: "=") else {
                 throw ValidationError("--checksum must be the name of an algorithm, = and a digest")
             }
-            try Self.check("--checksum", parts[0], parts[1])
+            try Self.check("--checksum", algorithm, digest)
         }
     }
 
@@ -111,8 +110,9 @@ struct DownloadCommand: ParsableCommand {
     }
 
     private func fetch() throws(CommandFailure) {
-        let params = try self.params()
+        var params = try self.params()
         var service = try service.connect(orPrivate: true, isDetached: true)
+        try CommandSession(places: trust.places).add(to: &params, over: &service.client)
         let transfer = Transfer(meter: ProgressMeter(isSilent: silent))
         Interrupts.watch()
         let response: JSONObject
@@ -162,8 +162,7 @@ struct DownloadCommand: ParsableCommand {
         var digests: JSONObject = [:]
         if let sha256 { digests["sha-256"] = .string(sha256) }
         for one in checksum {
-            let parts = one.split(separator: "=", maxSplits: 1).map(String.init)
-            digests[parts[0]] = .string(parts.count > 1 ? parts[1] : "")
+            if let (algorithm, digest) = one.halves(at: "=") { digests[algorithm] = .string(digest) }
         }
         if !digests.isEmpty { params["checksum"] = .object(digests) }
         return params

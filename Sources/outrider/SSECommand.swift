@@ -62,9 +62,10 @@ struct SSECommand: ParsableCommand {
     }
 
     func run() throws {
-        let params = try params()
+        var params = try params()
         var sink = try BodyOutput(nil)
         var service = try service.connect(orPrivate: true)
+        try CommandSession(places: trust.places).add(to: &params, over: &service.client)
         // no deadline: opening may take long, and the service has limits for the rest
         let opened = try service.client.reply("sse.open", params, by: .never)
         try Self.check(opened.text(of: "response", "error"))

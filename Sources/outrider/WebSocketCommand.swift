@@ -81,8 +81,9 @@ struct WebSocketCommand: ParsableCommand {
     }
 
     func run() throws {
-        let params = try params()
+        var params = try params()
         var service = try service.connect(orPrivate: true)
+        try CommandSession(places: trust.places).add(to: &params, over: &service.client)
         let events = Events(json: json, binary: binary, most: count)
         let opened = try service.client.object("websocket.open", params, by: .never) { (line) throws(CommandFailure) in
             try events.take(line)

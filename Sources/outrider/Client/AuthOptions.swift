@@ -43,6 +43,11 @@ struct AuthOptions: ParsableArguments {
         help: "Send this token (Authorization: Bearer). Other users may see the token for a moment; -H @file hides it.")
     var bearer: String?
 
+    @Option(
+        name: .customLong("aws-sigv4"),
+        help: "Sign the request for AWS with -u KEY:SECRET or --netrc: aws:amz:REGION:SERVICE. No password is sent.")
+    var awsScope: String?
+
     /// A whole `Auth` for want of an option; of `outrider run`.
     var rawAuth: JSONObject?
 
@@ -51,7 +56,7 @@ struct AuthOptions: ParsableArguments {
     var scheme: String?
 
     private enum CodingKeys: String, CodingKey {
-        case oauth, user, basic, digest, netrc, netrcFile, bearer
+        case oauth, user, basic, digest, netrc, netrcFile, bearer, awsScope
     }
 
     func validate() throws {
@@ -67,19 +72,44 @@ struct AuthOptions: ParsableArguments {
         if basic || digest, user == nil, !isNetrc {
             throw ValidationError("--basic and --digest go with -u NAME or --netrc")
         }
-        if isNetrc, let user, user.contains(":") {
+        if let awsScope {
+            if AWSScope(awsScope) == nil { throw ValidationError("--aws-sigv4 must be aws:amz:REGION:SERVICE") }
+            if basic || digest { throw ValidationError("give only one of --aws-sigv4, --basic and --digest") }
+            if !isNetrc, user?.halves(at: ":") == nil {
+                throw ValidationError("--aws-sigv4 goes with -u KEY:SECRET, which a file of -K hides, or --netrc")
+            }
+        }
+        if isNetrc, user?.halves(at: ":") != nil {
             throw ValidationError("--user has a password already: leave out --netrc")
         }
     }
 
     /// Whether the credential differs from host to host.
-    var isByHost: Bool { netrc || netrcFile != nil }
+    var isByHost: Bool { netrc || netrcFile != nil || awsScope != nil }
 
     /// Whether a password is to be read from standard input.
-    var asks: Bool { !netrc && netrcFile == nil && user.map { !$0.contains(":") } ?? false }
+    var asks: Bool { !netrc && netrcFile == nil && user.map { $0.halves(at: ":") == nil } ?? false }
 
-    /// Puts `auth` into the params of a request.
+    /// Puts `auth` into the params of a request, or the fields of a signature. Body and fields are there.
     func add(to params: inout JSONObject) throws(CommandFailure) {
+        try addCredential(to: &params)
+        if params["auth"] != nil { try refuseField(in: params, besides: option) }
+    }
+
+    private var option: String {
+        if oauth != nil { return "--oauth" }
+        if bearer != nil { return "--oauth2-bearer" }
+        if netrc || netrcFile != nil { return "--netrc" }
+        return user == nil ? "a credential" : "-u"
+    }
+
+    private func refuseField(in params: JSONObject, besides option: String) throws(CommandFailure) {
+        let names = (params["headers"]?.array ?? []).compactMap { $0.object?["name"]?.string }
+        if !names.contains(where: { HTTPFields.same($0, "Authorization") }) { return }
+        throw CommandFailure(.usage, "\(option) and a field Authorization say the same: leave one of them out")
+    }
+
+    private func addCredential(to params: inout JSONObject) throws(CommandFailure) {
         if let oauth { params["auth"] = .object(["oauth": .string(oauth)]) }
         if let bearer { return params["auth"] = .object(["bearer": .string(bearer)]) }
         if netrc || netrcFile != nil { return try addNetrc(to: &params) }
@@ -87,15 +117,20 @@ struct AuthOptions: ParsableArguments {
             if let rawAuth, oauth == nil { params["auth"] = .object(rawAuth) }
             return
         }
-        let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        let password = parts.count > 1 ? parts[1] : try HiddenPrompt.line("Password of \(parts[0]): ")
-        params["auth"] = auth(parts[0], password)
+        guard let (name, password) = user.halves(at: ":") else {
+            return try add(user, HiddenPrompt.line("Password of \(user): "), to: &params)
+        }
+        try add(name, password, to: &params)
     }
 
-    private func auth(_ username: String, _ password: String) -> JSONValue {
+    private func add(_ username: String, _ password: String, to params: inout JSONObject) throws(CommandFailure) {
+        if let scope = awsScope.flatMap(AWSScope.init) {
+            try refuseField(in: params, besides: "--aws-sigv4")
+            return try scope.sign(&params, key: username, secret: password)
+        }
         let credential = JSONValue.object(["username": .string(username), "password": .string(password)])
         let scheme = scheme ?? (basic ? "basic" : digest ? "digest" : nil)
-        return scheme.map { JSONValue.object([$0: credential]) } ?? credential
+        params["auth"] = scheme.map { JSONValue.object([$0: credential]) } ?? credential
     }
 
     /// A host without an entry is asked without a credential, unless a user is named.
@@ -112,7 +147,7 @@ struct AuthOptions: ParsableArguments {
                 throw CommandFailure(
                     .usage, "\(path): the user or the password for \(host) is not UTF-8: write the line in UTF-8")
             }
-            params["auth"] = auth(found.username, found.password)
+            try add(found.username, found.password, to: &params)
         } else if let user {
             throw CommandFailure(
                 .usage, "\(path) has no password of \(user) for \(host) (leave out --netrc to be asked)")

@@ -31,12 +31,10 @@ enum ParameterWords {
     }
 
     private static func pair(_ word: String) throws(CommandFailure) -> (String, JSONValue) {
-        guard let equals = word.firstIndex(of: "="), equals != word.startIndex else {
+        guard let (name, text) = word.halves(at: "="), !name.isEmpty else {
             throw CommandFailure(.usage, "\(word) is no parameter: write key=text, key:=json, or one JSON object")
         }
-        let text = word[word.index(after: equals)...]
-        let name = word[..<equals]
-        guard name.hasSuffix(":") else { return (String(name), .string(String(text))) }
+        guard name.hasSuffix(":") else { return (name, .string(text)) }
         return (String(name.dropLast()), try value(Array(text.utf8), String(name.dropLast()), isParameter: true))
     }
 

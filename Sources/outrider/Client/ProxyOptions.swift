@@ -28,8 +28,8 @@ struct ProxyOptions: ParsableArguments {
 
     func validate() throws {
         if let proxyUser {
-            let name = PercentEncoding.decode(proxyUser.prefix { $0 != ":" }.utf8)
-            if !proxyUser.contains(":") || name.contains(UInt8(ascii: ":")) {
+            let name = proxyUser.halves(at: ":").map { PercentEncoding.decode($0.before.utf8) }
+            if name?.contains(UInt8(ascii: ":")) ?? true {
                 throw ValidationError("--proxy-user (-U) must be NAME:PASSWORD, with no colon in NAME, not even as %3A")
             }
         }
@@ -66,11 +66,12 @@ struct ProxyOptions: ParsableArguments {
             if proxy != nil || bypass != nil { params["proxy"] = .string("none") }
             return
         }
-        if let proxyUser {
+        if let (name, password) = proxyUser?.halves(at: ":") {
             // curl decodes both
-            let parts = proxyUser.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-                .map { JSONValue.string(String(decoding: PercentEncoding.decode($0.utf8), as: UTF8.self)) }
-            object["credential"] = .object(["username": parts[0], "password": parts[1]])
+            func decoded(_ text: String) -> JSONValue {
+                .string(String(decoding: PercentEncoding.decode(text.utf8), as: UTF8.self))
+            }
+            object["credential"] = .object(["username": decoded(name), "password": decoded(password)])
         }
         let texts = ProxyBypass(listed: environment.bypass ?? "").texts
         if !texts.isEmpty { object["bypass"] = .array(texts.map { .string($0) }) }

@@ -147,7 +147,10 @@ extension ShellURL {
     ) throws(CommandFailure) -> (choices: [String], left: Substring)? {
         if text.first == "{", let end = text.firstIndex(of: "}") {
             let inner = text[text.index(after: text.startIndex)..<end]
-            guard inner.contains(",") else { return nil }
+            if inner.isEmpty { return nil }
+            if inner.contains("{") {
+                throw CommandFailure(.usage, "\(word): braces within braces: with -g, they stand for themselves")
+            }
             let parts = inner.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
             return (parts, text[text.index(after: end)...])
         }

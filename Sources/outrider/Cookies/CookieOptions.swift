@@ -38,27 +38,29 @@ struct CookieOptions: ParsableArguments {
         }
     }
 
-    private var texts: [String] { cookies.filter { $0.contains("=") } }
-    private var files: [String] { cookies.filter { !$0.contains("=") && !$0.isEmpty } }
+    private var texts: [String] { cookies.filter { Self.isText($0) } }
+    private var files: [String] { cookies.filter { !Self.isText($0) && !$0.isEmpty } }
 
-    /// Whether cookies are kept beyond a single request.
-    var hasJar: Bool { jar != nil || cookieJar != nil || cookies.contains { !$0.contains("=") } }
+    /// The jar of the command's session; nil if no cookie is kept beyond a single request.
+    var sessionJar: JSONValue? {
+        if let jar { return .string(jar) }
+        return cookieJar != nil || cookies.contains { !Self.isText($0) } ? .bool(true) : nil
+    }
 
     /// Whether a value of `-b` is a text with a cookie without a name, which browsers keep and send.
-    static func isNameless(_ value: String) -> Bool { value.contains("=") && pairs(value) == nil }
+    static func isNameless(_ value: String) -> Bool { isText(value) && pairs(value) == nil }
+
+    /// Whether a value of `-b` is a text, and no file.
+    private static func isText(_ value: String) -> Bool { value.halves(at: "=") != nil }
 
     /// The cookies of a text; nil if a part has no name.
     private static func pairs(_ text: String) -> [JSONValue]? {
         var found: [JSONValue] = []
-        for part in text.split(separator: ";") {
-            let part = part.drop { $0 == " " }
+        for part in text.unicodeScalars.split(separator: ";") {
+            let part = Substring(part.drop { $0 == " " })
             guard !part.isEmpty else { continue }
-            guard let equals = part.firstIndex(of: "="), equals != part.startIndex else { return nil }
-            found.append(
-                .object([
-                    "name": .string(String(part[..<equals])),
-                    "value": .string(String(part[part.index(after: equals)...])),
-                ]))
+            guard let (name, value) = part.halves(at: "="), !name.isEmpty else { return nil }
+            found.append(.object(["name": .string(name), "value": .string(value)]))
         }
         return found
     }
@@ -69,24 +71,9 @@ struct CookieOptions: ParsableArguments {
         if !extra.isEmpty { shared["cookies"] = .object(["extra": .array(extra)]) }
     }
 
-    /// Makes the session that keeps the cookies, and adds the session to the members of all requests.
-    ///
-    /// - Parameters:
-    ///   - connectionsPerHost: a limit other than the service's, which also needs a session.
-    ///   - places: `connectTo`, which also needs a session unless empty.
-    func add(
-        to shared: inout JSONObject, over client: inout ServiceClient, connectionsPerHost: Int?, places: JSONObject
-    ) throws(CommandFailure) {
-        var session = JSONObject()
-        if !places.isEmpty { session["connectTo"] = .object(places) }
-        if hasJar { session["cookies"] = jar.map { .string($0) } ?? .bool(true) }
-        if let connectionsPerHost { session["connectionsPerHost"] = .integer(Int64(connectionsPerHost)) }
-        if session.isEmpty { return }
-        let made = try client.object("session.create", session, by: Deadline(after: 30))
-        guard let session = made["session"] else {
-            throw CommandFailure(.brokeProtocol, "the result names no session")
-        }
-        shared["session"] = session
+    /// Reads the files of `-b` into the jar.
+    func read(_ shared: JSONObject, over client: inout ServiceClient) throws(CommandFailure) {
+        guard let session = shared["session"] else { return }
         for file in files { try read(file, into: session, over: &client) }
     }
 

@@ -53,7 +53,7 @@ struct BodyOptions: ParsableArguments {
         name: [.customShort("T"), .customLong("upload-file")],
         help: "The file to put, or - for standard input. A URL that ends in / gets the name of the file.",
         completion: .file())
-    var uploadFile: String?
+    private var uploadFiles: [String] = []
 
     @Flag(name: [.customShort("G"), .long], help: "Put the data into the query of the URL, and send GET.")
     var get = false
@@ -62,8 +62,11 @@ struct BodyOptions: ParsableArguments {
     var rawBody: JSONObject?
 
     private enum CodingKeys: String, CodingKey {
-        case data, rawData, urlEncoded, urlQuery, json, form, formText, uploadFile, get
+        case data, rawData, urlEncoded, urlQuery, json, form, formText, uploadFiles, get
     }
+
+    /// The file of the only `--upload-file`.
+    var uploadFile: String? { uploadFiles.first }
 
     /// Whether an option asks for a body.
     var isGiven: Bool {
@@ -88,6 +91,10 @@ struct BodyOptions: ParsableArguments {
             ("--upload-file", uploadFile != nil),
         ].filter(\.1).map(\.0)
         if kinds.count > 1 { throw ValidationError("give only one of \(kinds[0]) and \(kinds[1])") }
+        if uploadFiles.count > 1 {
+            throw ValidationError(
+                "--upload-file sends a single file: write --next in front of the URL of the next file")
+        }
         if get, kinds.first.map({ $0 != "--data" }) ?? false {
             throw ValidationError("-G puts --data into the URL: leave out \(kinds[0])")
         }

@@ -45,9 +45,7 @@ enum DataWords {
         let (mark, value) = unmarked(word)
         switch mark {
         case .raw: return nil
-        case .encoded:
-            guard let at = value.firstIndex(where: { $0 == "=" || $0 == "@" }), value[at] == "@" else { return nil }
-            return value.contains("=") ? nil : String(value[value.index(after: at)...])
+        case .encoded: return value.halves(at: "=") == nil ? value.halves(at: "@")?.behind : nil
         case .stripped, nil: return value.hasPrefix("@") ? String(value.dropFirst()) : nil
         }
     }
@@ -109,10 +107,10 @@ enum DataWords {
 
     /// A word of `--data-urlencode`: `text`, `=text`, `name=text`, `@file`, `name@file`. The name stays unchanged.
     static func escapedWord(_ word: String) throws(CommandFailure) -> String {
-        guard let mark = word.firstIndex(of: "=") ?? word.firstIndex(of: "@") else { return escaped(Array(word.utf8)) }
-        let name = word[..<mark].isEmpty ? "" : word[..<mark] + "="
-        let rest = String(word[word.index(after: mark)...])
-        return name + escaped(word[mark] == "=" ? Array(rest.utf8) : try StandardInput.bytes(of: rest))
+        let text = word.halves(at: "=")
+        guard let (name, rest) = text ?? word.halves(at: "@") else { return escaped(Array(word.utf8)) }
+        let bytes = text == nil ? try StandardInput.bytes(of: rest) : Array(rest.utf8)
+        return (name.isEmpty ? "" : name + "=") + escaped(bytes)
     }
 
     /// RFC 3986 section 2.3: everything but the unreserved characters becomes `%XX`.

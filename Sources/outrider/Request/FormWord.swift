@@ -18,6 +18,7 @@ struct FormWord {
     private let content: Content
     private var type: String?
     private var filename: String?
+    private var fields: [JSONValue] = []
 
     /// - Throws: the fault, with the word.
     init(_ word: String) throws(CommandFailure) {
@@ -97,28 +98,34 @@ struct FormWord {
     }
 
     private mutating func takeAttributes(_ text: Substring, of word: String) throws(CommandFailure) {
-        var left = text
+        // what follows a semicolon or an equals sign may begin with a combining mark
+        var left = text.unicodeScalars
         while left.first == ";" {
             left = left.dropFirst().drop { $0 == " " }
             guard let equals = left.firstIndex(of: "=") else { break }
-            let (value, rest) = try Self.value(left[left.index(after: equals)...], in: word)
-            switch left[..<equals] {
+            let (value, rest) = try Self.value(Substring(left[equals...].dropFirst()), in: word)
+            switch Substring(left[..<equals]) {
+            case "type" where value.contains(","):
+                throw CommandFailure(.usage, "\(word): a part has a single file: write an option -F for each file")
             case "type": type = value
             case "filename": filename = value
+            case "headers": fields += try RequestWords.fields([value]).fields
             case let other:
-                guard let begun = type else {
+                guard let begun = type, other != "encoder" else {
                     throw CommandFailure(
                         .usage,
-                        "\(word): a part has no \(other) (it has ;type= and ;filename=; quote a text with semicolons)")
+                        "\(word): a part has no \(other) (it has ;type=, ;filename=, ;headers=; quote a text with semicolons)"
+                    )
                 }
                 // a parameter of the type, as in ;type=text/html;charset=utf-8
                 type = "\(begun);\(other)=\(value)"
             }
-            left = rest
+            left = rest.unicodeScalars
         }
         if !left.isEmpty {
             throw CommandFailure(
-                .usage, "\(word): \(left) is no ;type= and no ;filename= (quote a text with semicolons)")
+                .usage,
+                "\(word): \(Substring(left)) is no ;type=, ;filename= or ;headers= (quote a text with semicolons)")
         }
     }
 
@@ -145,6 +152,7 @@ struct FormWord {
         }
         if let type { part["mimeType"] = .string(type) }
         if let filename { part["filename"] = .string(filename) }
+        if !fields.isEmpty { part["headers"] = .array(fields) }
         return part
     }
 }

@@ -41,14 +41,19 @@ struct ImportCurlCommand: ParsableCommand {
             throw CommandFailure(.usage, "the command line does not begin with curl")
         }
         words = ["get"] + (try ShortOptions.ofCurl.parsable(words.dropFirst()))
+        // without its options, such a line may lack a URL
+        if line == "-", zip(words, words.dropFirst()).contains(where: { $0 == "--config" && $1 == "-" }) {
+            throw Self.inputTwice
+        }
         let calls = try NextRequests.split(words).map { words in try Self.call(of: Array(words.dropFirst())) }
         try NextRequests.check(calls)
+        if line == "-", calls.contains(where: \.namesInput) { throw Self.inputTwice }
         if makesRequest {
             let requests = calls.map { call in { () throws -> Void in try call.run(nil) } }
             return try NextRequests.run(requests, failsEarly: words.contains("--fail-early"))
         }
         for call in calls {
-            if call.cookies.hasJar {
+            if call.cookies.sessionJar != nil {
                 StandardError.line(
                     "outrider: files of -b and -c are left out: a jar belongs to a session (--run uses them)")
             }
@@ -57,6 +62,9 @@ struct ImportCurlCommand: ParsableCommand {
             }
         }
     }
+
+    private static let inputTwice = CommandFailure(
+        .usage, "standard input has the command line, which names standard input, too: write a file for one of them")
 
     /// The request of the words of a single one, in the grammar of the parser.
     private static func call(of words: [String]) throws -> RequestCall {
@@ -126,14 +134,14 @@ struct ImportCurlCommand: ParsableCommand {
         call.words = call.words.map { word in
             let rest = ShellURL.afterScheme(word)
             let authority = rest.prefix { !"/?#".contains($0) }
-            guard ShellURL.hasScheme(word), let at = authority.lastIndex(of: "@") else {
+            guard ShellURL.hasScheme(word), let at = authority.unicodeScalars.lastIndex(of: "@") else {
                 users.insert("")
                 return word
             }
             let user = authority[..<at]
             let credential = String(decoding: PercentEncoding.decode(user.utf8), as: UTF8.self)
-            users.insert(user.contains(":") ? credential : credential + ":")
-            return String(word[..<rest.startIndex] + rest[authority.index(after: at)...])
+            users.insert(user.unicodeScalars.contains(":") ? credential : credential + ":")
+            return String(word[..<rest.startIndex] + rest[rest.unicodeScalars.index(after: at)...])
         }
         if users == [""] || call.auth.user != nil { return }
         guard users.count == 1 else {

@@ -101,7 +101,9 @@ struct ItemWords {
     /// A `Body` of the contract.
     func body() throws(CommandFailure) -> JSONObject {
         let hasFile = members.contains { if case .file = $0.item { true } else { false } }
-        return hasFile ? ["multipart": .array(try parts())] : ["json": .object(object())]
+        if hasFile { return ["multipart": .array(try parts())] }
+        // without the default fields, the service names no type
+        return ["json": .object(object()), "contentType": .string("application/json")]
     }
 
     private func object() -> JSONObject {

@@ -9,7 +9,7 @@ enum NextRequests {
         "--spawn", "--curl",
     ]
     /// The same with a value.
-    private static let values: Set = ["--parallel-max", "--socket", "--peer-uid"]
+    private static let values: Set = ["--parallel-max", "--rate", "--socket", "--peer-uid"]
 
     static func isMark(_ word: String) -> Bool { word == "--next" || word == "-:" }
 

@@ -39,7 +39,7 @@ enum OptionAdvice {
         ),
         (["--expect100-timeout"], "not needed: the body is sent at once"),
         (
-            ["-t", "-Q", "-P", "-l", "--append", "--quote", "--list-only", "--crlf", "--disable-epsv", "--pubkey"],
+            ["-t", "-Q", "-l", "--append", "--quote", "--list-only", "--crlf", "--disable-epsv", "--pubkey"],
             "http and https are spoken, and no FTP, telnet or SSH"
         ),
         (["--unix-socket"], "write the URL as http+unix://%2Frun%2Fname.sock/path, with %2F for each / of the socket"),
@@ -57,7 +57,6 @@ enum OptionAdvice {
         (["-p", "--proxytunnel"], "not needed: https goes through a tunnel"),
         (["--retry-connrefused"], "not needed: --retry repeats refused connections"),
         (["--raw"], "write -H 'Accept-Encoding: identity'"),
-        (["--aws-sigv4"], "not there: sign the URL first, as `aws s3 presign` does"),
         (["--path-as-is"], "not there: . and .. in the path of a URL are resolved"),
         (["--doh-url", "--dns-servers"], "not there: the system looks names up; --resolve HOST:PORT:ADDRESS sets one"),
         (
@@ -69,7 +68,6 @@ enum OptionAdvice {
         (["--http3", "--http3-only", "--http1.0", "--http0.9", "-0"], "HTTP/1.1 and HTTP/2 are spoken"),
         (["--request-target"], "not there: the target follows from the URL"),
         (["--variable"], "not there: the shell has variables; `outrider run --variable` sets those of a file"),
-        (["--rate"], "not there: `outrider call session.create` has limits.rate"),
         (["--hsts"], "not there: write https://"),
         (["--url"], "write the URL behind it; no URL begins with a hyphen"),
         (["-V"], "write --version"),
@@ -101,6 +99,7 @@ enum OptionAdvice {
         (["--load-cookies"], "write -b FILE"),
         (["--save-cookies"], "write -c FILE"),
         (["--spider"], "write `outrider head URL`"),
+        (["--directory-prefix", "-P"], "write --output-dir DIRECTORY -O"),
         (["--content-disposition"], "write `outrider download URL`"),
         (["--mirror", "--recursive"], "not there: a command requests the URLs that it names, and no links"),
     ]
@@ -119,7 +118,7 @@ enum OptionAdvice {
             (["-C", "--continue-at", "--continue", "-c"], "not needed: the same command resumes"),
             (["-q", "--quiet"], "write -s"),
             (["-t", "--tries"], "write --retry COUNT"),
-            (["--output-dir", "-P"], "write -o DIRECTORY/"),
+            (["--output-dir", "--directory-prefix", "-P"], "write -o DIRECTORY/"),
             (["--fail", "--fail-with-body"], "not needed: a status outside of 200 to 299 is a failure"),
             (["-S", "--show-error", "--no-progress-meter"], "not needed: failures are shown without -s"),
             (["--compressed"], "not needed: compressed bodies are accepted"),
@@ -128,7 +127,7 @@ enum OptionAdvice {
             (["-K", "--config"], "write the options in the command line: one command downloads one file"),
         ],
         // as curl has the letter
-        "import": [(["-a"], "http and https are spoken, and no FTP, telnet or SSH")],
+        "import": [(["-a", "-P"], "http and https are spoken, and no FTP, telnet or SSH")],
         "sse": [
             (["--retry"], "not needed: a lost connection is opened again"),
             (["-s", "--silent", "-S", "--show-error"], "not needed: no progress is shown"),
@@ -154,6 +153,8 @@ enum OptionAdvice {
         if complaint.contains("Unknown option '\(command)'"), ["-V", "-v"].contains(command) {
             return "\(command): write --version"
         }
+        // the parser tells of the lack of a URL first
+        if commands.contains(command), arguments.count == 3, arguments[2] == "-V" { return "-V: write --version" }
         if command == "import", arguments.dropFirst(2).contains("curl") {
             return "import takes a command line as one word: put it in quotes, or write - and give it on standard input"
         }

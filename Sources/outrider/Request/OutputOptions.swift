@@ -100,6 +100,9 @@ struct OutputOptions: ParsableArguments {
         return (pretty ?? .ofTerminal).painter
     }
 
+    /// Whether a status of 400 or above is a failure.
+    var failsByStatus: Bool { fail || failWithBody }
+
     /// Whether failures are told.
     var tells: Bool { !silent || showError }
 

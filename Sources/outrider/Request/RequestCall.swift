@@ -43,6 +43,10 @@ struct RequestCall: ParsableArguments {
     var parallelMax = 50
 
     @Option(
+        name: .long, help: "Begin at most so many requests in a time: 2/s, 30/m, 100/h or 5/d, one after the other.")
+    var rate: String?
+
+    @Option(
         name: .customLong("unix-socket"),
         help: "Connect to this Unix socket, and ask for the host of the URL, which is http.", completion: .file())
     var unixSocket: String?
@@ -81,6 +85,10 @@ struct RequestCall: ParsableArguments {
         if parallel, request.limitRate != nil {
             throw ValidationError("--limit-rate limits one request after the other: leave out --parallel")
         }
+        if let rate {
+            if RequestRate(rate) == nil { throw ValidationError("--rate is \(rate), and must be such as 2/s or 30/m") }
+            if parallel { throw ValidationError("--rate begins one request after the other: leave out --parallel") }
+        }
         if unixSocket == "" { throw ValidationError("--unix-socket is empty: name the socket") }
         if !(1...200).contains(parallelMax) { throw ValidationError("--parallel-max must be from 1 to 200") }
         if let fault = RequestWords.fault(headers: request.headers, data: readers, asks: auth.asks) {
@@ -114,6 +122,10 @@ struct RequestCall: ParsableArguments {
         var items: [String] = []
         if let first = words.first, ItemWords.isNoURL(first) {
             throw CommandFailure(.usage, "\(first) is an item: name the URL in front of the items")
+        }
+        if output.remoteName, words.contains("-") {
+            throw CommandFailure(
+                .usage, "-O takes no name of a file: leave out -O - for standard output, or write -o FILE")
         }
         for word in words.dropFirst() {
             if ItemWords.isItem(word) || word.hasPrefix("=") || word.hasPrefix("@") {
@@ -157,9 +169,13 @@ struct RequestCall: ParsableArguments {
     func shared(
         _ verb: String?, _ sent: SentBody, _ words: (urls: [ShellURL.Expanded], items: ItemWords)
     ) throws(CommandFailure) -> JSONObject {
+        if request.body.uploadFile != nil, let count = words.urls.last?.word, count > 0 {
+            throw CommandFailure(
+                .usage, "--upload-file is of a single URL, and these are \(count + 1): write --next between them")
+        }
         var shared = try request.params(
             verb: verb, sent: sent, items: words.items, outputs: output.files(of: words.urls))
-        retries.add(to: &shared)
+        retries.add(to: &shared, failsByStatus: output.failsByStatus)
         proxy.add(to: &shared)
         version.add(to: &shared)
         try trust.add(to: &shared)

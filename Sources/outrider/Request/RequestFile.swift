@@ -128,9 +128,10 @@ struct RequestFile {
     }
 
     private mutating func takeVariable(_ line: String) throws(CommandFailure) {
-        guard let equals = line.firstIndex(of: "=") else { throw fault("\(line) is no variable: write @name = value") }
-        let name = String(line[line.index(after: line.startIndex)..<equals]).trimmed
-        variables[name] = String(line[line.index(after: equals)...]).trimmed
+        guard let (name, value) = line.dropFirst().halves(at: "=") else {
+            throw fault("\(line) is no variable: write @name = value")
+        }
+        variables[name.trimmed] = value.trimmed
     }
 
     private mutating func takeRequest(_ line: String) throws(CommandFailure) {
@@ -201,10 +202,8 @@ extension RequestFile {
     /// The `auth` for a field such as `Authorization: Basic user password`, with a space or a colon in between; nil for
     /// other fields, and for values that a server takes as they are.
     static func auth(_ field: String) -> JSONObject? {
-        guard let colon = field.firstIndex(of: ":"), field[..<colon].trimmed.lowercased() == "authorization" else {
-            return nil
-        }
-        let value = field[field.index(after: colon)...].trimmed
+        guard let (name, text) = field.halves(at: ":"), name.trimmed.lowercased() == "authorization" else { return nil }
+        let value = text.trimmed
         let scheme = value.prefix { !$0.isWhitespace }.lowercased()
         let rest = value.drop { !$0.isWhitespace }.trimmed
         guard scheme == "basic" || scheme == "digest", !rest.contains("response="),

@@ -34,9 +34,11 @@ extension RequestCall {
         var service = try service.connect(orPrivate: true)
         if output.verbose, !curl { try VerboseLog.subscribe(over: &service.client, by: Deadline(after: 10)) }
         let isParallel = parallel && !curl
-        try cookies.add(
-            to: &shared, over: &service.client, connectionsPerHost: isParallel ? parallelMax : nil,
-            places: curl || unixSocket != nil ? [:] : trust.places)
+        let session = CommandSession(
+            places: curl || unixSocket != nil ? [:] : trust.places,
+            connectionsPerHost: isParallel ? parallelMax : nil, cookies: cookies.sessionJar)
+        try session.add(to: &shared, over: &service.client)
+        try cookies.read(shared, over: &service.client)
         let base = shared
         let heads = HeadFile()
         var failed: CommandFailure?
@@ -52,7 +54,9 @@ extension RequestCall {
             if output.failEarly { throw failure }
         }
         do throws(CommandFailure) {
+            let rate = curl ? nil : rate.flatMap(RequestRate.init)
             try queue.run(over: &service.client) { (number) throws(CommandFailure) in
+                rate?.wait()
                 let params = try params(base, urls[number], sent, items)
                 let transfer = try RequestTransfer(self, url: urls[number], number: number, heads: heads, kept: kept)
                 return (transfer, params)

@@ -191,14 +191,14 @@ final class RequestTransfer {
         var pause = timespec(tv_sec: Int(delay), tv_nsec: Int((delay - delay.rounded(.down)) * 1e9))
         nanosleep(&pause, nil)
         (retries, began, pacer, late) = (rest, .now, nil, nil)
-        rest.add(to: &params)
+        rest.add(to: &params, failsByStatus: output.failsByStatus)
         sink.beginAnew()
         (outcome.earlierAttempts, outcome.written) = (retry, 0)
         expectation = .head
         return begin(params)
     }
 
-    private var isFailure: Bool { (body?.status ?? 0) >= 400 && (output.fail || output.failWithBody) }
+    private var isFailure: Bool { (body?.status ?? 0) >= 400 && output.failsByStatus }
 
     /// Asks for the next piece of the body.
     func readOn(_ body: StreamedBody) -> Step {
@@ -277,12 +277,31 @@ final class RequestTransfer {
 
     private func end() throws(CommandFailure) -> Step {
         if isFailure, let body {
-            let url = body.response["url"]?.string ?? url.text
-            throw CommandFailure(code: 14, "\(url) answered with status \(body.status)")
+            throw CommandFailure(code: 14, "\(lastURL(in: body.response)) answered with status \(body.status)")
         }
         isWhole = true
+        if output.tells { tellMethod() }
         try keepMetadata()
         return .end
+    }
+
+    /// Tells of a redirect that changed the method of `-X`, which curl sends again.
+    private func tellMethod() {
+        guard let method = call.request.method, let response = body?.response,
+            response["redirects"]?.array?.isEmpty == false, let last = response["method"]?.string,
+            last.uppercased() != method.uppercased()
+        else { return }
+        let url = lastURL(in: response)
+        StandardError.line(
+            "outrider: a redirect made the \(method) a \(last): name the last URL, \(url), in place of the first")
+    }
+
+    /// The URL that answered. A server chose the query and the fragment of a redirect, which may hold secrets.
+    private func lastURL(in response: JSONObject) -> String {
+        let last = response["url"]?.string ?? url.text
+        guard response["redirects"]?.array?.isEmpty == false, let end = last.firstIndex(where: { "?#".contains($0) })
+        else { return last }
+        return "\(last[...end])…"
     }
 
     /// What `-R` and `--etag-save` keep of a response that came whole.

@@ -20,10 +20,10 @@ struct RequestVariables {
     init(file: [String: String], given: [String]) throws(CommandFailure) {
         var values = file
         for word in given {
-            guard let equals = word.firstIndex(of: "="), equals != word.startIndex else {
+            guard let (name, value) = word.halves(at: "="), !name.isEmpty else {
                 throw CommandFailure(.usage, "\(word) is no variable: write --variable name=value")
             }
-            values[String(word[..<equals])] = String(word[word.index(after: equals)...])
+            values[name] = value
         }
         self.values = values
     }

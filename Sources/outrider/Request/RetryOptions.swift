@@ -42,10 +42,13 @@ struct RetryOptions: ParsableArguments {
     var areWanted: Bool { retry.map { $0 > 0 } ?? false }
 
     /// Puts `retry` into the params of a request, which have its method; nothing without an option.
-    func add(to params: inout JSONObject) {
+    ///
+    /// - Parameter failsByStatus: a status of 400 or above is a failure.
+    func add(to params: inout JSONObject, failsByStatus: Bool = false) {
         guard let retry else { return }
         var policy: JSONObject = ["limit": .integer(Int64(retry))]
-        policy["statuses"] = .array(Self.statuses.map { .integer($0) })
+        let statuses = allErrors && failsByStatus ? Array(400...599) : Self.statuses
+        policy["statuses"] = .array(statuses.map { .integer($0) })
         if allErrors {
             policy["methods"] = .array([params["method"] ?? .string("GET")])
             policy["errors"] = .array(Self.errors.map { .string($0) })

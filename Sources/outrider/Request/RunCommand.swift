@@ -87,7 +87,6 @@ struct RunCommand: ParsableCommand {
     ) throws {
         var call = try RequestCall.plain(try variables.filled(request.url))
         call.curl = curl
-        call.request.method = request.method
         call.request.noLocation = !request.followsRedirects
         call.request.compressed = true
         (call.output, call.auth, call.proxy, call.trust, call.service) = (output, auth, proxy, trust, service)
@@ -106,7 +105,7 @@ struct RunCommand: ParsableCommand {
         }
         call.request.headers = CopiedFields.sendable(call.request.headers, to: call.words)
         if let body = try body(of: request, variables) { call.request.body.rawBody = body }
-        try call.run(nil, keeping: kept)
+        try call.run(request.method, keeping: kept)
     }
 
     private func body(

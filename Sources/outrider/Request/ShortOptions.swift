@@ -24,7 +24,7 @@ struct ShortOptions {
             "-d": .stripped, "--data": .stripped, "--data-ascii": .stripped, "--data-raw": .raw,
             "--data-urlencode": .encoded,
         ],
-        isLenient: true)
+        isLenient: true, readsFiles: true)
     /// The options of the commands for requests.
     static let ofRequests = ShortOptions(
         flags: Set("46fGgIiJjkLNnOqRSsvZ#"), values: Set("AbcdDeEFHKmorTuUwxXz"), longValues: longOptions,
@@ -97,8 +97,8 @@ struct ShortOptions {
                 add(word, words.popFirst(), to: &parsable)
                 continue
             }
-            if word.hasPrefix("--"), let equals = word.firstIndex(of: "="), marks[String(word[..<equals])] != nil {
-                add(String(word[..<equals]), String(word[word.index(after: equals)...]), to: &parsable)
+            if let (option, value) = word.halves(at: "="), option.hasPrefix("--"), marks[option] != nil {
+                add(option, value, to: &parsable)
                 continue
             }
             if isLenient, word == "--url" || word.hasPrefix("--url=") {
@@ -107,8 +107,8 @@ struct ShortOptions {
                 parsable.append(url.hasPrefix("-") ? "--url" : url)
                 continue
             }
-            if readsFiles, word.hasPrefix("--config="), let equals = word.firstIndex(of: "=") {
-                try open(String(word[word.index(after: equals)...]), &files, &words, &parsable)
+            if readsFiles, let (option, file) = word.halves(at: "="), option == "--config" {
+                try open(file, &files, &words, &parsable)
                 continue
             }
             if readsFiles, word == "--config", let file = words.popFirst() {

@@ -18,7 +18,7 @@ URL = "http://127.0.0.1:9/"
     [
         ("download", "-L", "not needed: redirects are followed"), ("sse", "--location", "not needed"),
         ("sse", "-N", "as it arrives"), ("sse", "--anyauth", "-u NAME"), ("post", "-C", "outrider download"),
-        ("download", "-#", "progress"), ("download", "--url-query", "outrider get"), ("get", "--rate", "limits.rate"),
+        ("download", "-#", "progress"), ("download", "--url-query", "outrider get"),
         ("get", "--ntlm", "not there"), ("get", "--negotiate", "not there"),
         ("download", "-R", "touch -d"), ("download", "--no-clobber", "--force"), ("get", "--no-clobber", "--force"),
         ("download", "-O", "server suggests"), ("download", "--remote-header-name", "server suggests"),
@@ -34,7 +34,7 @@ URL = "http://127.0.0.1:9/"
         ("get", "--print", "-v"), ("get", "--download", "outrider download"), ("get", "--session", "--jar"),
         ("get", "--no-check-certificate", "-k"), ("download", "--no-check-certificate", "-k"),
         ("get", "--post-data", "-d DATA"), ("download", "--spider", "outrider head"), ("get", "--quiet", "-s"),
-        ("get", "-qO-", "standard output"),
+        ("get", "-qO-", "standard output"), ("get", "-P", "--output-dir"), ("download", "-P", "-o DIRECTORY/"),
         ("get", "-Y", "--timeout"), ("download", "--etag-save", "outrider get"), ("get", "--stderr", "2>FILE"),
         ("download", "-C", "resumes"), ("download", "--fail", "not needed"), ("download", "-Z", "--segments"),
         ("download", "-w", "outrider get"), ("download", "-K", "command line"),
@@ -61,6 +61,11 @@ def test_an_option_of_curl_that_does_not_exist_names_its_replacement(command, op
 )  # fmt: skip
 def test_a_command_that_does_not_exist_names_the_next_one(words, advice):
     assert refused(outrider(*words), 2, words[-1] if words[0] == "help" else words[0], advice).count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["get", "post", "download", "sse"])
+def test_the_version_needs_no_url(command):
+    assert refused(outrider(command, "-V"), 2, "-V: write --version").count("\n") == 1
 
 
 @pytest.mark.parametrize(

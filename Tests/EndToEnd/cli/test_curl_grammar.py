@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """The grammar that options have with curl and items with httpie: words that a user types by habit."""
 
+import base64
 import json
 import os
 import re
@@ -182,8 +183,39 @@ def test_a_separator_before_a_combining_mark_is_a_separator(run, origin):
     assert json.loads(echo["body"]) == {"a": mark + "x"}
     assert echo["target"].endswith("/echo?b=%CC%81") and "x-a" in echo["fields"]
     assert "x-a" in echoed(run("get", "-H", f"X-A:{mark}", url))["fields"]
+    login = base64.b64encode(f"ada:{mark}x".encode()).decode()
+    assert echoed(run("get", "-u", f"ada:{mark}x", "--basic", url))["fields"]["authorization"] == f"Basic {login}"
+    sent = echoed(run("get", "-b", f"a={mark}x;{mark}b=y", url))["fields"]["cookie"]
+    assert sent.encode("latin-1").decode() in (f"a={mark}x; {mark}b=y", f"{mark}b=y; a={mark}x")
     for words, text in [
         (["-F", f"a={mark}x"], f"{mark}x"), (["-F", f'a="{mark};"'], f"{mark};"),
         (["--form-string", f"a={mark}\"{mark};"], f"{mark}\"{mark};"),
     ]:  # fmt: skip
         assert f"\r\n\r\n{text}\r\n" in echoed(run("post", url, *words))["body"]
+    for words in (["--data-urlencode", f"a={mark}v"], [f"--data-urlencode=a={mark}v"]):
+        assert echoed(run("get", *words, url))["body"] == "a=%CC%81v"
+    assert echoed(run("get", f"--data-raw={mark}v", url))["body"] == f"{mark}v"
+    assert f'filename="{mark}x"' in echoed(run("post", url, "-F", f"a=b;filename={mark}x"))["body"]
+    told = json.loads(outrider("import", f"curl {url.replace('//', f'//ada:{mark}x@')}").stdout)
+    assert (told["url"], told["auth"]) == (url, {"basic": {"username": "ada", "password": f"{mark}x"}})
+
+
+def test_a_json_item_keeps_its_type_without_another_field(run, origin):
+    for field in ("Accept:", "User-Agent:"):
+        fields = echoed(run("post", "-H", field, origin + "/echo", "a=b"))["fields"]
+        assert fields["content-type"] == "application/json" and field[:-1].lower() not in fields
+    assert "content-type" not in echoed(run("post", "-H", "Content-Type:", origin + "/echo", "a=b"))["fields"]
+
+
+def test_a_credential_and_a_field_of_it_are_refused(run, origin):
+    url, field = origin + "/echo", ["-H", "Authorization: x"]
+    for words in (["-u", "ada:x"], ["--oauth2-bearer", "x"], ["--oauth", "x"]):
+        refused(run("get", *words, *field, url), 2, f"{words[0]} and a field Authorization")
+    assert echoed(run("get", *field, url))["fields"]["authorization"] == "x"
+
+
+def test_a_single_choice_in_braces_is_a_choice(run, origin, tmp_path):
+    assert echoed(run("get", origin + "/echo/{a}?{b}{}"))["target"] == "/echo/a?b{}"
+    assert echoed(run("get", "-g", origin + "/echo/{a}"))["target"] == "/echo/%7Ba%7D"
+    assert run("get", "-o", "#1", origin + "/echo/{a}", cwd=tmp_path).returncode == 0 and (tmp_path / "a").exists()
+    refused(run("get", origin + "/echo/{{a}}"), 2, "braces within braces", "-g")

@@ -205,7 +205,7 @@ def test_data_stays_as_it_stands(origin):
         ("curl", "URL"),
         ("curl -d $'\\xzz' http://a.example/", "\\x"),
         ("curl --path-as-is http://a.example/x/../y", "--path-as-is"),
-        ("curl --aws-sigv4 aws:amz -u a:b http://a.example/", "presign"),
+        ("curl --aws-sigv4 aws:amz -u a:b http://a.example/", "aws:amz:REGION:SERVICE"),
     ],
 )
 def test_what_is_no_command_line_is_told(line, said):
