@@ -51,6 +51,24 @@ def test_python_without_the_package(editors, origin):
     assert (done.stdout, done.stderr) == ("200\n", "")
 
 
+@pytest.mark.parametrize("language", ["js", "ruby", "php", "perl"])
+def test_languages_without_a_package(editors, origin, language):
+    """The page's call shows the status; a failed exchange and a refused call show their messages."""
+    program = shutil.which({"js": "node"}.get(language, language))
+    if program is None:
+        pytest.skip(f"{language} is not here")
+    text = example(language, "data.send", origin)
+    cases = ((text, "200"), (text.replace("/json", "/a b"), "write %20"),
+             (text.replace("data.send", "data.sent"), "did you mean data.send?"))
+    for source, said in cases:
+        file = editors.place / f"example.{language}"
+        file.write_text(source)
+        words = [program, str(file)]
+        done = subprocess.run(words, env=editors.environment, capture_output=True, text=True, timeout=LONG)
+        assert done.returncode == 0 and said in done.stdout + done.stderr, done
+        assert said != "200" or (done.stdout, done.stderr) == ("200\n", ""), done
+
+
 def test_emacs_by_jsonrpc(editors, origin):
     """No variable names the socket, and no service runs yet."""
     seen = editors.emacs(f"""

@@ -16,6 +16,7 @@ from peers import ROOT
 
 SOURCE = ROOT / "clients/python/src"
 CALL = ROOT / "clients/shell/outrider-call"
+PROGRAMS = {"js": "node", "perl": "perl", "php": "php", "ruby": "ruby"}
 
 
 def _pieces() -> list[tuple[str, str, str]]:
@@ -45,6 +46,9 @@ def _command(language: str, code: str, place: Path) -> list[str]:
     if language == "sh":
         file.write_text(code)
         return ["sh", "-eu", str(file)]
+    if language in PROGRAMS:
+        file.write_text(code)
+        return [PROGRAMS[language], str(file)]
     if language == "elisp":
         # A message that arrives later is waited for as long as it takes.
         file.write_text(code + "\n(with-timeout (20) (while (accept-process-output nil 0.3)))")
@@ -63,7 +67,7 @@ def test_what_the_readme_shows_works(
     language: str, code: str, environment: dict[str, str], origin: str, tmp_path: Path
 ) -> None:
     command = _command(language, re.sub(r"https://example\.org(?:/\w*)?", f"{origin}/echo", code), tmp_path)
-    if language in ("elisp", "lua", "vim") and shutil.which(command[0]) is None:
+    if language not in ("python", "sh") and shutil.which(command[0]) is None:
         pytest.skip(f"{command[0]} is not installed")
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     said = done.stdout + done.stderr
