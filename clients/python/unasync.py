@@ -62,8 +62,16 @@ def blocking(source: str) -> str:
             line = marked.group(1) + marked.group(2) if marked.group(2) else ""
         for pattern, replacement in RULES:
             line = pattern.sub(replacement, line)
-        lines.append(line)
+        lines.append(_once(line))
     return "\n".join(lines) + "\n"
+
+
+def _once(line: str) -> str:
+    """An import statement with each name once: AsyncIterator has become Iterator."""
+    start, found, names = line.partition(" import ")
+    if not found or not start.startswith("from ") or names.startswith("("):
+        return line
+    return start + found + ", ".join(dict.fromkeys(names.split(", ")))
 
 
 def stub(source: str) -> str:

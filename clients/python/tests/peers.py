@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import outrider
-from outrider._connection.locks import Turns
+from outrider._connection.waiters import Turns
 
 ROOT = Path(__file__).resolve().parents[3]
 """The repository."""

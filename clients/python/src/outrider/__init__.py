@@ -25,8 +25,7 @@ _WHERE = {
     "_api": "delete download get head many options patch post put request router session sse stream upload"
     " websocket",
     "_protocol.access": "UnverifiedWarning",
-    "_protocol.models": "Event Headers",
-    "_protocol.progress": "Progress",
+    "_protocol.models": "Event Headers Progress",
     "_resources.bars": "bar",
     "_resources.oauth": "AccessToken DeviceLogin LoggedOut Login LoginFailed",
     "_resources.sessions": "Answered Arrived Attempt Challenge Encoded PresentedServer Redirect",

@@ -73,7 +73,7 @@ from ._protocol.exceptions import UnknownMethod as UnknownMethod
 from ._protocol.exceptions import ValidationError as ValidationError
 from ._protocol.models import Event as Event
 from ._protocol.models import Headers as Headers
-from ._protocol.progress import Progress as Progress
+from ._protocol.models import Progress as Progress
 from ._resources.bars import bar as bar
 from ._resources.oauth import AccessToken as AccessToken
 from ._resources.oauth import DeviceLogin as DeviceLogin

@@ -12,11 +12,8 @@ import sys
 
 from ._protocol import exceptions as errors
 from ._protocol.frames import decode, rewritten
+from ._protocol.hints import Any
 from ._sync.client import Client
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 USAGE = """\
 usage: python -m outrider [--socket PATH | --stdio] COMMAND

@@ -4,16 +4,15 @@
 
 from __future__ import annotations
 
+import os
 from _thread import allocate_lock
 
+from ._protocol.hints import Any
 from ._sync.client import Client
+from ._sync.responses import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
-    from typing import Any
-
-    from ._sync.responses import Response
     from ._sync.router import Router
 
 _lock = allocate_lock()

@@ -14,25 +14,22 @@ Needs ``pip install outrider[httpx]``.
 from __future__ import annotations
 
 import asyncio
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import httpx
 
-from ._dropins.awaiting import AsyncBody, AsyncLink, give_back
-from ._dropins.blocking import Body, Full, Link
-from ._dropins.exchanges import INLINE, Head, Settings, Unsupported, limits
+from ._async.client import AsyncClient as _AsyncClient
+from ._dropins.awaiting import AsyncBody, AsyncLink
+from ._dropins.blocking import Body, Link
+from ._dropins.exchanges import INLINE, Full, Head, Settings, Unsupported, limits
 from ._protocol import exceptions as errors
 from ._protocol.frames import in_base64
+from ._protocol.hints import AsyncIterator, Callable, Iterator, Mapping
 from ._protocol.parameters import spec_for
 from ._resources.feeding import LONGEST, PIECE
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import AsyncIterator, Iterator, Mapping
-
-    from ._async.client import AsyncClient
-    from ._sync.client import Client
+from ._sync.client import Client as _Client
 
 __all__ = ["AsyncTransport", "Transport"]
 
@@ -59,8 +56,9 @@ class _Prepared:
         self.length = int(said) if said.isdecimal() else None
         content = _content(request)
         # a body that contradicts its Content-Length is refused on the way
-        self.is_streamed = content is None or len(content) > INLINE or len(content) != (self.length or 0)
-        if content is not None and not self.is_streamed and self.length is not None:
+        is_streamed = content is None or len(content) > INLINE or len(content) != (self.length or 0)
+        self.stream: Any = request.stream if is_streamed else None
+        if content is not None and not is_streamed and self.length is not None:
             self.params["body"] = {"base64": in_base64(content)}
 
 
@@ -72,32 +70,18 @@ def _content(request: httpx.Request) -> bytes | None:
         return None
 
 
-class _Mapped:
-    """The exceptions of httpx for a request."""
+@contextmanager
+def _mapped(request: httpx.Request, kind: Callable[[Any], type[httpx.TransportError]]) -> Iterator[None]:
+    """Raises the exceptions of httpx for a request."""
+    try:
+        yield
+    except Unsupported as problem:
+        raise httpx.LocalProtocolError(str(problem), request=request) from None
+    except Full as problem:
+        raise httpx.PoolTimeout(f"{problem} (read or close them, or raise the pool timeout)", request=request) from None
+    except errors.OutriderError as problem:
+        raise kind(problem)(str(problem), request=request) from problem
 
-    def __init__(self, request: httpx.Request) -> None:
-        self.request = request
-
-    @contextmanager
-    def sending(self) -> Iterator[None]:
-        """Before a head arrived."""
-        try:
-            yield
-        except Unsupported as problem:
-            raise httpx.LocalProtocolError(str(problem), request=self.request) from None
-        except errors.OutriderError as problem:
-            raise _raised(problem)(str(problem), request=self.request) from problem
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """In the body."""
-        try:
-            yield
-        except errors.OutriderError as problem:
-            raise _broken(problem)(str(problem), request=self.request) from problem
-
-
-_POOL = " (read or close them, or raise the pool timeout)"
 
 _TIMEOUTS: dict[str, type[httpx.TimeoutException]] = {
     "queue": httpx.PoolTimeout,
@@ -147,12 +131,12 @@ def _response(head: Head, stream: httpx.SyncByteStream | httpx.AsyncByteStream) 
 
 
 class _Stream(httpx.SyncByteStream):
-    def __init__(self, body: Body, mapped: _Mapped) -> None:
-        self._body, self._mapped = body, mapped
+    def __init__(self, body: Body, request: httpx.Request) -> None:
+        self._body, self._request = body, request
 
     def __iter__(self) -> Iterator[bytes]:
         while True:
-            with self._mapped.reading():
+            with _mapped(self._request, _broken):
                 piece = self._body.next(PIECE)
             if not piece:
                 return
@@ -163,12 +147,12 @@ class _Stream(httpx.SyncByteStream):
 
 
 class _AsyncStream(httpx.AsyncByteStream):
-    def __init__(self, body: AsyncBody, mapped: _Mapped) -> None:
-        self._body, self._mapped = body, mapped
+    def __init__(self, body: AsyncBody, request: httpx.Request) -> None:
+        self._body, self._request = body, request
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         while True:
-            with self._mapped.reading():
+            with _mapped(self._request, _broken):
                 piece = await self._body.next(PIECE)
             if not piece:
                 return
@@ -219,11 +203,8 @@ class _Wishes(Generic[Owner]):
 
         def _begin(self, client: Owner | None) -> None: ...
 
-    def _prepared(self, request: httpx.Request) -> _Prepared:
-        return _Prepared(request, self._settings, self._proxy, self._trust)
 
-
-class Transport(_Wishes["Client"], httpx.BaseTransport):
+class Transport(_Wishes[_Client], httpx.BaseTransport):
     """Sends the requests of an ``httpx.Client`` through the outrider service.
 
     ``client`` is an :class:`outrider.Client` that other code uses, too; by default the transport connects by itself, to
@@ -237,67 +218,41 @@ class Transport(_Wishes["Client"], httpx.BaseTransport):
     Redirects, cookies, ``auth=`` and the decoding of bodies stay with httpx.
     """
 
-    def _begin(self, client: Client | None) -> None:
+    def _begin(self, client: _Client | None) -> None:
         self._link = Link(self._settings, client)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Sends a request: called by ``httpx.Client``."""
-        mapped = _Mapped(request)
         lease = self._link.lease()
-        with mapped.sending():
-            prepared = self._prepared(request)
-            try:
-                patience = LONGEST if prepared.pool is None else prepared.pool
-                with lease.place(True, patience, prepared.is_streamed) as place:
-                    if prepared.is_streamed:
-                        stream = request.stream
-                        assert isinstance(stream, httpx.SyncByteStream)
-                        result = lease.upload(prepared.params, stream, prepared.length, prepared.write)
-                    else:
-                        result = lease.send(prepared.params)
-            except Full as problem:
-                raise httpx.PoolTimeout(f"{problem}{_POOL}", request=request) from None
-        body = Body(lease, result, prepared.read, place)
-        return _response(Head(result), _Stream(body, mapped))
+        with _mapped(request, _raised):
+            asked = _Prepared(request, self._settings, self._proxy, self._trust)
+            patience = LONGEST if asked.pool is None else asked.pool
+            with lease.place(True, patience, asked.stream is not None) as place:
+                result = lease.exchange(asked.params, asked.stream, asked.length, asked.write)
+        return _response(Head(result), _Stream(Body(lease, result, asked.read, place), request))
 
     def close(self) -> None:
         """Ends the transport's own connection to the service."""
         self._link.close()
 
 
-class AsyncTransport(_Wishes["AsyncClient"], httpx.AsyncBaseTransport):
+class AsyncTransport(_Wishes[_AsyncClient], httpx.AsyncBaseTransport):
     """Sends the requests of an ``httpx.AsyncClient`` through the outrider service; in asyncio, not in trio.
 
     The arguments are the same as for :class:`Transport`; ``client`` is an :class:`outrider.AsyncClient`.
     """
 
-    def _begin(self, client: AsyncClient | None) -> None:
+    def _begin(self, client: _AsyncClient | None) -> None:
         self._link = AsyncLink(self._settings, client)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Sends a request: called by ``httpx.AsyncClient``."""
         _expect_asyncio()
-        mapped = _Mapped(request)
-        with mapped.sending():
-            prepared = self._prepared(request)
-            try:
-                place = await self._link.place(prepared.pool)
-            except asyncio.TimeoutError:
-                raise httpx.PoolTimeout(
-                    f"too many responses are open, and none ended for {prepared.pool:g} seconds{_POOL}", request=request
-                ) from None
-            try:
-                if prepared.is_streamed:
-                    stream = request.stream
-                    assert isinstance(stream, httpx.AsyncByteStream)
-                    result = await self._link.upload(prepared.params, stream, prepared.length, prepared.write)
-                else:
-                    result = await self._link.send(prepared.params)
-            except BaseException:
-                give_back(place)
-                raise
-        body = AsyncBody(self._link.client, result, prepared.read, place)
-        return _response(Head(result), _AsyncStream(body, mapped))
+        with _mapped(request, _raised):
+            asked = _Prepared(request, self._settings, self._proxy, self._trust)
+            async with self._link.place(asked.pool) as place:
+                result = await self._link.exchange(asked.params, asked.stream, asked.length, asked.write)
+        return _response(Head(result), _AsyncStream(AsyncBody(self._link.client, result, asked.read, place), request))
 
     async def aclose(self) -> None:
         """Ends the transport's own connections to the service."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import certifi
 import requests
@@ -36,19 +36,15 @@ from urllib3.exceptions import (
 )
 from urllib3.util import Timeout
 
-from ._dropins.blocking import Body, Full, Link
-from ._dropins.exchanges import INLINE, Head, Settings, Unsupported, limits
+from ._dropins.blocking import Body, Link
+from ._dropins.exchanges import INLINE, Full, Head, Settings, Unsupported, limits
 from ._dropins.raw import SERVICE, Raw
 from ._protocol import exceptions as errors
 from ._protocol.frames import in_base64
 from ._protocol.access import identity, roots
+from ._protocol.hints import Iterator, Mapping, NoReturn
 from ._resources.feeding import LONGEST, PIECE, octets
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import NoReturn
-
-    from ._sync.client import Client
+from ._sync.client import Client as _Client
 
 __all__ = ["Adapter", "UnsupportedOption"]
 
@@ -83,9 +79,9 @@ class Adapter(BaseAdapter):
     """
 
     def __init__(
-        self, client: Client | None = None, *, socket: str | os.PathLike[str] | None = None, session: str | None = None,
-        credential: str | None = None, retry: bool | Mapping[str, Any] | None = None, priority: str | None = None,
-        tag: str | None = None, connections: int = 100, **unknown: NoReturn,
+        self, client: _Client | None = None, *, socket: str | os.PathLike[str] | None = None,
+        session: str | None = None, credential: str | None = None, retry: bool | Mapping[str, Any] | None = None,
+        priority: str | None = None, tag: str | None = None, connections: int = 100, **unknown: NoReturn,
     ) -> None:
         for name in unknown:
             raise TypeError(f"Adapter has no option {name}{_INSTEAD.get(name, '')}")
@@ -110,12 +106,9 @@ class Adapter(BaseAdapter):
             # without stream=True the bodies of other threads end by themselves
             with lease.place(stream, _PATIENCE if stream else LONGEST, pieces is not None) as place:
                 params = self._params(request, stream, times, verify, cert, proxies)
-                if pieces is not None:
-                    result = lease.upload(params, pieces, length, times[1])
-                else:
-                    if sent is not None:
-                        params["body"] = {"base64": in_base64(sent)}
-                    result = lease.send(params)
+                if pieces is None and sent is not None:
+                    params["body"] = {"base64": in_base64(sent)}
+                result = lease.exchange(params, pieces, length, times[1])
         except Unsupported as problem:
             raise UnsupportedOption(str(problem), request=request) from None
         except Full as problem:

@@ -8,19 +8,15 @@ import asyncio
 import os
 import socket as sockets
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
 
 from .._connection.awaiting import CALLBACK_COMES, FEEDING, INSIDE, TURN, AsyncConnection
 from .._connection.discovery import end, reach
-from .._connection.waiters import REPLIED
-from .._connection.wire import CALLED_BACK
+from .._connection.waiters import CALLED_BACK, REPLIED
 from .._protocol.arguments import located
 from .._protocol.exceptions import ServerGone
+from .._protocol.hints import Any, AsyncIterator, Sequence
 from .calls import AsyncCalls
 from .events import AsyncClientInbox
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
 
 
 class AsyncConnected(AsyncCalls):
@@ -165,7 +161,7 @@ class AsyncConnected(AsyncCalls):
 
     def _elsewhere(self, loop: asyncio.AbstractEventLoop) -> ServerGone:
         """Why there is no second connection to a service that this client started."""
-        for other, connection in self._connections.items():
+        for other, connection in self._connections.copy().items():
             if other is not loop and connection.dead is None:
                 return ServerGone("the service that this client started serves another event loop; make a client here")
         here = self._connections.get(loop)

@@ -5,13 +5,7 @@
 from __future__ import annotations
 
 from .._protocol.exceptions import HandleError, ServerGone
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from typing import Any, TypeVar
-
-    Kind = TypeVar("Kind", bound="AsyncClosing")
+from .._protocol.hints import Any, Awaitable, Callable, Self
 
 
 class AsyncClosing:
@@ -22,7 +16,7 @@ class AsyncClosing:
     async def close(self) -> None:
         raise NotImplementedError
 
-    async def __aenter__(self: Kind) -> Kind:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -4,27 +4,20 @@
 
 from __future__ import annotations
 
-from .._protocol.exceptions import HandleError, ServerGone, from_failure
+from asyncio import Future  # async
+
+from .._protocol.exceptions import HandleError, OutriderError, ServerGone, from_failure
+from .._protocol.hints import Any, AsyncIterator, Awaitable, Callable, Iterator
 from .._protocol.openings import Dropped
+from .._protocol.parameters import Built, Opened
 from .._resources.reading import give_up  # async
 from .._resources.sockets import BATCH, EVENT_PATIENCE, EVENT_WAIT, NO_MORE, ServerSentEvent, events_of
+from .calls import AsyncCalls
 from .ends import AsyncClosing, end_by
 from .responses import AsyncResponse
 from .variant import begin, iteration, wait  # async
 
 # sync: from .variant import iteration
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from asyncio import Future  # async
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator  # async
-
-    # sync: from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from .._protocol.exceptions import OutriderError
-    from .._protocol.parameters import Built, Opened
-    from .calls import AsyncCalls
 
 
 class AsyncEventSource(Dropped, AsyncClosing):

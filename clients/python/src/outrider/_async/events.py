@@ -5,19 +5,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
 
-from .._connection.awaiting import INSIDE
+from .._connection.awaiting import INSIDE, AsyncConnection
 from .._connection.inbox import CALLBACK_FAILED, Inbox, refusal_frame, reply_frame
 from .._protocol.exceptions import OutriderError
+from .._protocol.hints import Any, AsyncIterator, Callable, Coroutine
+from .._protocol.models import Event
 from .._resources.events import CANCEL, EventQueue, Listeners, Told, refused
 from .variant import settled
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine
-
-    from .._connection.awaiting import AsyncConnection
-    from .._protocol.models import Event
 
 
 class AsyncClientInbox(Listeners, Inbox):

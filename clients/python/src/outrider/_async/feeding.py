@@ -8,18 +8,13 @@ from contextlib import suppress
 from time import monotonic
 
 from .._protocol.exceptions import CallError, HandleError
+from .._protocol.hints import Any, Awaitable, Callable, Mapping
 from .._protocol.parameters import UNTIMED_GUARD, build
 from .._resources.feeding import Patience, bodies_of, fed, filed, is_spent, pieces, unhurried, written
 from .._resources.responses import is_kept
+from .calls import AsyncCalls
 from .responses import AsyncResponse
 from .variant import steps
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-    from typing import Any
-
-    from .calls import AsyncCalls
 
 
 async def feed(

@@ -12,15 +12,9 @@ from .._connection.pending import Room
 from .._connection.discovery import connect
 from .._protocol.exceptions import OutriderError
 from .._protocol.frames import call_frame, encode
-from .._resources.reading import PIECE, attached, cut
+from .._protocol.hints import Any, Awaitable, Callable
+from .._resources.reading import PIECE, Reading, attached, cut
 from .._resources.records import Records
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from typing import Any
-
-    from .._resources.reading import Reading
 
 
 class AsyncPipe:

@@ -4,20 +4,16 @@
 
 from __future__ import annotations
 
+import os
+
 from .._protocol.exceptions import HandleError, InvalidCall
-from .._resources.reading import CHUNK, PATIENCE, WHOLE, checked_size, piece_of, pieces
+from .._protocol.hints import Any, AsyncIterator, Awaitable, Callable, Iterable
+from .._resources.reading import CHUNK, PATIENCE, WHOLE, Reading, checked_size, cut, piece_of, pieces
 from .._resources.responses import ResponseData
 from .ends import AsyncClosing, end_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable  # async
-
-    # sync: from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
-
-    from .._resources.reading import Reading
     from .pipe import AsyncPipe
 
 
@@ -120,7 +116,7 @@ class AsyncResponse(ResponseData, AsyncClosing):
 
         The file appears whole or not at all.
         """
-        from .._protocol.files import absolute
+        from .._protocol.arguments import absolute
         from .._resources.saving import save_error, whole_file, write_file
 
         target = absolute(path)
@@ -176,8 +172,6 @@ def end_check(
         try:
             result = await invoke("request.wait", {"request": reading.request})
         except HandleError:
-            from .._resources.reading import cut
-
             raise cut() from None
         AsyncResponse(result, invoke).raise_for_error()
         reading.over = True

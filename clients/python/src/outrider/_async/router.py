@@ -4,18 +4,16 @@
 
 from __future__ import annotations
 
+from .._protocol.hints import Any, Callable, Mapping, Unpack
 from .._resources.router import Definition, bound, call_of
+from .calls import AsyncCalls
 from .responses import AsyncResponse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any, Protocol
-
-    from typing_extensions import Unpack
+    from typing import Protocol
 
     from .._protocol.options import Options
-    from .calls import AsyncCalls
 
     class AsyncEndpoint(Protocol):
         """Sends a request to an endpoint, and gives its response."""

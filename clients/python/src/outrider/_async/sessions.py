@@ -7,33 +7,28 @@ from __future__ import annotations
 import os
 from asyncio import sleep  # async
 
+from .._connection.awaiting import AsyncConnection
+
 # sync: from time import sleep
 from .._connection.discovery import PAUSES
 from .._connection.wire import Unsent
-from .._protocol.exceptions import HandleError
+from .._protocol.exceptions import HandleError, OutriderError
+from .._protocol.hints import Any, Awaitable, Callable, Iterable, Mapping, Unpack
 from .._protocol.openings import Dropped
-from .._resources.events import Told, decorator, decorator_once
+from .._resources.events import Functions, Told, decorator, decorator_once
 from .._resources.responses import keep_raised
 from .._resources.sessions import KINDS, Plan
+from .calls import AsyncCalls
 from .ends import AsyncClosing, end_by
+from .responses import AsyncResponse
 from .variant import SerialLock, settled
 from .verbs import AsyncVerbs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
-    from typing import Any
-
-    from typing_extensions import Unpack
-
-    from .._connection.awaiting import AsyncConnection
-    from .._protocol.exceptions import OutriderError
     from .._protocol.options import Item, Options
-    from .._resources.events import Functions
-    from .calls import AsyncCalls
     from .cookies import AsyncCookies
     from .transfers import AsyncDownloads, AsyncRequest
-    from .responses import AsyncResponse
     from .verbs import Result
 
 

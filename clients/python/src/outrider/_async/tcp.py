@@ -6,25 +6,21 @@ from __future__ import annotations
 
 from time import monotonic
 
-# sync: from .._connection.locks import Turns, atomic_acquire, refuse_nested
+# sync: from .._connection.waiters import Turns, atomic_acquire, refuse_nested
 from .._protocol.arguments import present
 from .._protocol.exceptions import StreamError, from_failure
+from .._protocol.hints import Any, AsyncIterator, Awaitable, Callable
 from .._protocol.openings import Dropped
 from .._resources.feeding import Patience, pieces, written
 from .._resources.reading import PATIENCE, PIECE, WAIT, data_of
 from .._resources.sockets import Reachability, late, opened
-from .._resources.turns import AsyncTurns  # async
+from .calls import AsyncCalls
 from .ends import AsyncClosing, end_by
+from .variant import AsyncTurns  # async
 from .variant import iteration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable  # async
-
-    # sync: from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from .calls import AsyncCalls
     from .events import AsyncEventStream
 
 

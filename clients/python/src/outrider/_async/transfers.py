@@ -4,26 +4,21 @@
 
 from __future__ import annotations
 
+import os
+
 from .._protocol.exceptions import CallError, OutriderError
 from .._protocol.frames import encode
+from .._protocol.hints import Any, Mapping
+from .._protocol.models import Progress, Watcher, progress_of
 from .._protocol.openings import Dropped, endings
 from .._protocol.parameters import FOREVER, GRACE, UNTIMED_GUARD, merged
-from .._protocol.progress import Progress, progress_of
 from .._resources.bars import EVENTS, followed
 from .._resources.downloads import BuiltDownload, build_download, build_resume
 from .._resources.responses import Kept, is_kept
+from .calls import AsyncCalls
 from .responses import AsyncResponse
 from .variant import detach, settled
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-    from typing import Any
-
-    from .._protocol.progress import Watcher
-    from .calls import AsyncCalls
-    from .verbs import AsyncVerbs
+from .verbs import AsyncVerbs
 
 
 async def send(client: AsyncCalls, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:

@@ -4,16 +4,16 @@
 
 from __future__ import annotations
 
+import os
+
+from .._protocol.hints import Any, Awaitable, Callable, Mapping, Unpack
+from .._protocol.parameters import Built, Defaults, Opened
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Awaitable, Callable, Mapping
-    from typing import Any, TypeVar
-
-    from typing_extensions import Unpack
+    from typing import TypeVar
 
     from .._protocol.options import Options, SSEOptions
-    from .._protocol.parameters import Opened
     from .calls import AsyncCalls
     from .event_source import AsyncEventSource
     from .responses import AsyncResponse
@@ -46,6 +46,15 @@ class AsyncVerbs:
         """Starts a request, when there is a place if the service may call functions."""
         return await work()
 
+    def _opened_by(
+        self, call: str, build: Callable[[str, Any, Defaults], Built], url: str, options: Mapping[str, Any]
+    ) -> Callable[[], Awaitable[Opened]]:
+        async def opening() -> Opened:
+            built = build(url, await self._own(options), self._caller()._defaults)
+            return built, await self._result(call, built.params, built.guard)
+
+        return opening
+
     def stream(self, url: str, *, method: str = "GET", **options: Unpack[Options]) -> AsyncStream:
         """Sends a request, waits for the response head, and streams the body; options as for :meth:`get`.
 
@@ -61,26 +70,16 @@ class AsyncVerbs:
         from .._resources.reading import build_stream
         from .streams import AsyncStream
 
-        client = self._caller()
-
-        async def opening() -> Opened:
-            built = build_stream(method, url, await self._own(options), client._defaults)
-            return built, await self._result("stream.open", built.params, built.guard)
-
-        return AsyncStream(client, opening)
+        opening = self._opened_by("stream.open", lambda *given: build_stream(method, *given), url, options)
+        return AsyncStream(self._caller(), opening)
 
     def sse(self, url: str, **options: Unpack[SSEOptions]) -> AsyncEventSource:
         """Opens an event stream: the events of a server, as they come; see :class:`outrider.AsyncEventSource`."""
         from .._resources.sockets import build_sse, first_id
         from .event_source import AsyncEventSource
 
-        client = self._caller()
-
-        async def opening() -> Opened:
-            built = build_sse(url, await self._own(options), client._defaults)
-            return built, await self._result("sse.open", built.params, built.guard)
-
-        return AsyncEventSource(client, opening, first_id(options))
+        opening = self._opened_by("sse.open", build_sse, url, options)
+        return AsyncEventSource(self._caller(), opening, first_id(options))
 
     def websocket(self, url: str, **options: Any) -> AsyncWebSocket:
         """Opens a WebSocket; see :class:`outrider.AsyncWebSocket`.
@@ -97,13 +96,7 @@ class AsyncVerbs:
         from .._resources.sockets import build_websocket
         from .websockets import AsyncWebSocket
 
-        client = self._caller()
-
-        async def opening() -> Opened:
-            built = build_websocket(url, await self._own(options), client._defaults)
-            return built, await self._result("websocket.open", built.params, built.guard)
-
-        return AsyncWebSocket(client, opening)
+        return AsyncWebSocket(self._caller(), self._opened_by("websocket.open", build_websocket, url, options))
 
     def tcp(
         self, host: str | None = None, port: int | None = None, *, path: str | os.PathLike[str] | None = None,

@@ -5,19 +5,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
 
+from .._connection.awaiting import AsyncConnection
 from .._protocol.exceptions import HandleError, OutriderError, ServerGone
 from .._protocol.frames import encode, unpack
+from .._protocol.hints import Any, Callable
+from .._protocol.models import Event
 from .._resources.events import SUBSCRIBING, Sieve, Subscribed, ended, interrupted, wish
+from .calls import AsyncCalls
 from .events import AsyncEventStream, complain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .._connection.awaiting import AsyncConnection
-    from .._protocol.models import Event
-    from .calls import AsyncCalls
 
 
 class AsyncWatch(Subscribed, AsyncEventStream):

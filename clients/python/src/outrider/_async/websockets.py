@@ -7,26 +7,21 @@ from __future__ import annotations
 from collections import deque
 from time import monotonic
 
-# sync: from .._connection.locks import Turns, atomic_acquire, refuse_nested
+# sync: from .._connection.waiters import Turns, atomic_acquire, refuse_nested
 from .._protocol.arguments import present
 from .._protocol.exceptions import HandleError, ServerGone, from_failure
 from .._protocol.frames import encode
+from .._protocol.hints import Any, AsyncIterator, Awaitable, Callable, NoReturn
 from .._protocol.openings import Dropped
+from .._protocol.parameters import Opened
 from .._resources.reading import PATIENCE, WAIT
 from .._resources.records import control, record
 from .._resources.sockets import ORDERLY, WebSocketClosed, checked_close, late, message_of, sent_message
-from .._resources.turns import AsyncTurns  # async
+from .calls import AsyncCalls
 from .ends import AsyncClosing, end_by
+from .pipe import AsyncChannel, open_channel
 from .responses import AsyncResponse
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-    from typing import Any, NoReturn
-
-    from .._protocol.parameters import Opened
-    from .calls import AsyncCalls
-    from .pipe import AsyncChannel
+from .variant import AsyncTurns  # async
 
 _LEAVING = 10
 """Seconds for the end of a WebSocket; the service waits for 5 seconds for the server."""
@@ -83,8 +78,6 @@ class AsyncWebSocket(Dropped, AsyncClosing):
         self._stream = result.get("stream")
         path = self._client._socket_path()
         if path is not None and self._stream is not None:
-            from .pipe import open_channel
-
             try:
                 self._channel = await open_channel(path, self._stream)
             except BaseException:

@@ -13,20 +13,18 @@ from _socket import MSG_DONTWAIT, MSG_PEEK, SHUT_RDWR
 from collections import deque
 from contextvars import ContextVar
 from itertools import count
-from typing import TYPE_CHECKING, Any, cast
+from socket import socket as Socket
+from typing import Any, cast
 
 from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone, from_error
-from .._protocol.frames import GREETING, Incoming, call_frame, cancel_frame, decode, encode, quote
+from .._protocol.frames import GREETING, Incoming, call_frame, cancel_frame, decode, encode
+from .._protocol.hints import Sequence
 from .._protocol.openings import opens
 from .discovery import is_hung_up
+from .inbox import Inbox
 from .pending import AsyncBatch, LeftOpening, LeftRead, Pending, Room
-from .wire import CALLED_BACK, IN_FLIGHT, NESTED, UPLOADED, Unsent
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from socket import socket as Socket
-
-    from .inbox import Inbox
+from .waiters import CALLED_BACK, batch_frames
+from .wire import IN_FLIGHT, NESTED, UPLOADED, Unsent, late
 
 SPARE = 16
 """The places that batches leave to other calls, such as those of functions that a request of a batch waits for."""
@@ -105,10 +103,7 @@ class AsyncConnection(Room, asyncio.Protocol):
             return await pending.future
         except (asyncio.CancelledError, RequestTimeout):
             self.write(cancel_frame(number))
-            if method == "stream.read":
-                self._leave_read(number, pending, params)
-            else:
-                self._leave_opening(number, pending, params)
+            self._leave(number, pending, params)
             raise
         finally:
             timer.cancel()
@@ -118,20 +113,17 @@ class AsyncConnection(Room, asyncio.Protocol):
                 self._last = None
             self._release(1)
 
-    def _leave_read(self, number: int, pending: Pending, params: str) -> None:
-        """Keeps the reply that is on its way, or has come: the service gives the bytes in it only once."""
-        left = LeftRead(pending.method, self.loop.create_future(), pending.turn)
-        self._left_reads[decode(params)["stream"]] = left
-        if pending.message is None:
-            self._waiting[number] = left
+    def _leave(self, number: int, pending: Pending, params: str) -> None:
+        """Keeps the reply to a read that is on its way, or has come: the service gives the bytes in it only once. Ends
+        what another call has opened whose reply comes too late."""
+        left: Pending
+        if pending.method == "stream.read":
+            left = LeftRead(pending.method, self.loop.create_future(), pending.turn)
+            self._left_reads[decode(params)["stream"]] = left
+        elif opens(pending.method, params):
+            left = LeftOpening(pending.method, self.loop.create_future(), pending.turn, self.post)
         else:
-            left.deliver(number, pending.message)
-
-    def _leave_opening(self, number: int, pending: Pending, params: str) -> None:
-        """Ends what a call has opened whose reply comes too late."""
-        if not opens(pending.method, params):
             return
-        left = LeftOpening(pending.method, self.loop.create_future(), pending.turn, self.post)
         if pending.message is None:
             self._waiting[number] = left
         else:
@@ -180,28 +172,21 @@ class AsyncConnection(Room, asyncio.Protocol):
 
     def _send_batch(self, batch: AsyncBatch, start: int, upto: int) -> None:
         """Writes some calls of a batch."""
-        middle = f',"method":{quote(batch.method)},"params":'
-        frames = []
-        for place in range(start, upto):
-            number = self._next()
-            batch.places[number] = place
-            self._waiting[number] = batch
-            frames.append(f'{{"jsonrpc":"2.0","id":{number}{middle}{batch.params[place]}}}\n')
-        self.write("".join(frames).encode("ascii"))
+        self.write(batch_frames(batch, batch.params, start, upto, self._waiting, self._next))
 
     async def _watch(self, batch: AsyncBatch, seconds: float) -> None:
         while batch.progress:
             batch.progress = False
             await asyncio.sleep(seconds)
         self._cancel_all(batch)
-        batch.fail(_late(batch.method))
+        batch.fail(late(batch.method))
 
     def _cancel_all(self, batch: AsyncBatch) -> None:
         self.write(b"".join([cancel_frame(number) for number in batch.places]))
 
     def _expire(self, number: int) -> None:
         if pending := self._waiting.pop(number, None):
-            pending.fail(_late(pending.method))
+            pending.fail(late(pending.method))
 
     def post(self, calls: list[tuple[str, dict[str, Any]]]) -> None:
         """Makes calls whose results are ignored, for finalizers; from any thread."""
@@ -378,7 +363,3 @@ class AsyncConnection(Room, asyncio.Protocol):
                 if hasattr(self._transport, "_sock"):
                     # only the closed event loop could have closed the transport, which would warn of that
                     cast(Any, self._transport)._sock = None
-
-
-def _late(method: str) -> RequestTimeout:
-    return RequestTimeout.late(f"the service sent no reply to {method} in time; the call was cancelled")

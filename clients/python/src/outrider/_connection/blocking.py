@@ -20,24 +20,18 @@ from __future__ import annotations
 
 import os
 from _socket import MSG_DONTWAIT, MSG_PEEK
+from _socket import socket as Socket
 from _thread import get_ident
 from itertools import count
 from time import monotonic, sleep
 
 from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone
-from .._protocol.frames import call_frame, cancel_frame, decode, encode, quote
+from .._protocol.frames import call_frame, cancel_frame, decode, encode
+from .._protocol.hints import Any, Sequence
 from .._protocol.openings import endings, opens
-from .locks import atomic_acquire
-from .waiters import Batch, Waiter
-from .wire import IN_FLIGHT, NESTED, Unsent, Wire
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from _socket import socket as Socket
-    from collections.abc import Sequence
-    from typing import Any
-
-    from .inbox import Inbox
+from .inbox import Inbox
+from .waiters import Batch, Waiter, atomic_acquire, batch_frames
+from .wire import IN_FLIGHT, NESTED, Unsent, Wire, late
 
 
 class Connection(Wire):
@@ -205,9 +199,9 @@ class Connection(Wire):
             self._fill(batch, gone)
         except (ProtocolError, LimitError) as problem:
             self._fill(batch, problem)
-        except RequestTimeout as late:
+        except RequestTimeout as problem:
             self._cancel_all(batch)
-            self._fill(batch, late)
+            self._fill(batch, problem)
         except BaseException:
             self._cancel_all(batch)
             raise
@@ -224,14 +218,7 @@ class Connection(Wire):
 
     def _send_some(self, batch: Batch, params: Sequence[str], sent: int, free: int, leading: bool) -> int:
         upto = min(len(params), sent + free)
-        middle = f',"method":{quote(batch.method)},"params":'
-        frames = []
-        for place in range(sent, upto):
-            number = self._next()
-            batch.places[number] = place
-            self._waiting[number] = batch
-            frames.append(f'{{"jsonrpc":"2.0","id":{number}{middle}{params[place]}}}\n')
-        self._send("".join(frames).encode("ascii"), leading)
+        self._send(batch_frames(batch, params, sent, upto, self._waiting, self._next), leading)
         return upto
 
     @staticmethod
@@ -247,7 +234,7 @@ class Connection(Wire):
         if self.dead is not None:
             raise self._gone(method)
         if monotonic() >= deadline:
-            raise self._late(method)
+            raise late(method)
 
     def cancel(self, number: int) -> None:
         """Asks the service to end call ``number``; a late reply is ignored."""

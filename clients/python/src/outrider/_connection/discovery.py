@@ -31,13 +31,7 @@ from _socket import socket as Socket
 
 from .._protocol.exceptions import ProtocolError, ServerNotFound
 from .._protocol.frames import PROTOCOL, decode
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from subprocess import Popen
-    from typing import IO
-
+from .._protocol.hints import IO, Popen, Sequence
 
 START_SECONDS = 30.0
 """How long ``outrider get-socket`` may take. The command waits for the service's own sign, so this limit is a last
@@ -91,24 +85,27 @@ def discover(spawn: bool = True) -> tuple[Socket, str]:
     """A connection to the user's service, started if need be, and the path of its socket."""
     path, ours = socket_path()
     check_path(path)
+    stream, why = _tried(path, ours)
+    if not spawn and stream is None:
+        raise ServerNotFound(f"no service answers at {path}: {why}")
+    # a service that the command finds may end before this client has connected
+    for _ in range(2):
+        if stream is None:
+            path = start(path)
+            stream, why = _tried(path, ours)
+    if stream is None:
+        raise ServerNotFound(f"the service at {path} was started but does not answer: {why}")
+    return stream, path
+
+
+def _tried(path: str, is_default: bool) -> tuple[Socket | None, str | None]:
+    """A connection, or why nothing listens there."""
     try:
-        stream = connect(path, ours)
+        return connect(path, is_default), None
     except ServerNotFound:
         raise
     except OSError as problem:
-        if not spawn:
-            raise ServerNotFound(f"no service answers at {path}: {problem.strerror}") from None
-        # a service that the command finds may end before this client has connected
-        for _ in range(2):
-            path = start(path)
-            try:
-                return connect(path, ours), path
-            except ServerNotFound:
-                raise
-            except OSError as again:
-                problem = again
-        raise ServerNotFound(f"the service at {path} was started but does not answer: {problem.strerror}") from None
-    return stream, path
+        return None, problem.strerror
 
 
 def binary() -> str | None:
@@ -228,12 +225,10 @@ def reach(
     if socket is None:
         return (*discover(spawn_service), None)
     check_path(socket)
-    try:
-        return connect(socket, False), socket, None
-    except ServerNotFound:
-        raise
-    except OSError as problem:
-        raise ServerNotFound(f"no service answers at {socket}: {problem.strerror}") from None
+    found, why = _tried(socket, False)
+    if found is None:
+        raise ServerNotFound(f"no service answers at {socket}: {why}")
+    return found, socket, None
 
 
 def connect(path: str, is_default: bool) -> Socket:

@@ -4,14 +4,9 @@
 
 from __future__ import annotations
 
+from .._protocol.exceptions import OutriderError
 from .._protocol.frames import encode
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from .._protocol.exceptions import OutriderError
+from .._protocol.hints import Any, Mapping
 
 METHOD_NOT_FOUND = -32601
 CALLBACK_FAILED = -32021

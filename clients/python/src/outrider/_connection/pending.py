@@ -5,15 +5,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
 
+from .._protocol.exceptions import OutriderError
+from .._protocol.hints import Any, Callable, Sequence
 from .._protocol.openings import endings
 from .wire import Unsent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from .._protocol.exceptions import OutriderError
 
 
 class Room(asyncio.BaseProtocol):

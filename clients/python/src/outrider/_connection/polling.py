@@ -10,29 +10,25 @@ from __future__ import annotations
 
 import os
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-PATIENCE: Final = 500e-6
+PATIENCE = 500e-6
 """The longest poll, in seconds. A close message ends a poll in time."""
 
-CLOSE: Final = PATIENCE
+CLOSE = PATIENCE
 """The longest sleep that counts as close, in seconds. It includes the wake-ups of both sides, which polls save."""
 
-SHORT: Final = 200e-6
+SHORT = 200e-6
 """The longest poll that saves much, in seconds."""
 
-TOLERANCE: Final = 16
+TOLERANCE = 16
 """Long polls before polling ends; a short poll makes up for one."""
 
-FEWEST: Final = 8
+FEWEST = 8
 """Close messages before the first poll."""
 
-MOST: Final = 4096
+MOST = 4096
 """Upper limit of close messages before a poll."""
 
-PRICE: Final = 4
+PRICE = 4
 """The price of a vain poll, in successful polls: at most every fifth poll is in vain."""
 
 

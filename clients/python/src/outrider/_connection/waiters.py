@@ -1,27 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Threads that wait for replies on a connection of the blocking client."""
+"""Threads that wait for replies on a connection of the blocking client, for their turns, and for locks."""
 
 from __future__ import annotations
 
-from _thread import allocate_lock, get_ident
+import os
+from _thread import TIMEOUT_MAX, LockType, RLock, allocate_lock, get_ident
 from time import monotonic, sleep
 
-from .wire import CALLED_BACK
+from .._protocol.frames import quote
+from .._protocol.hints import Any, Callable, Iterator, Sequence
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from _thread import LockType
-    from collections.abc import Callable
-    from typing import Any
-
-    from .wire import Wire
+CALLED_BACK = 56
+"""The most requests of sessions with functions at a time. Requests of functions have the rest of the 64 places."""
 
 REPLIED = 30.0
 """Seconds in which a function replies: the default of the service, after which it gives up the callback."""
 
 VIGIL = 1.0
 """Seconds after which a follower checks that another thread reads."""
+
+
+def atomic_acquire(lock: LockType | RLock, seconds: float = 0.0) -> Iterator[bool]:
+    """Acquires ``lock`` in the same step in which the result is assigned::
+
+        mine = False
+        try:
+            [mine] = atomic_acquire(lock)
+            ...
+        finally:
+            if mine:
+                lock.release()
+
+    A signal handler may raise between any two steps of the main thread. After ``mine = lock.acquire(False)`` that can
+    happen when the lock is taken and ``mine`` is still false: the lock would be lost. The iterator that this function
+    returns acquires the lock only when the assignment unpacks its value, and the interpreter runs no signal handler
+    between the two. The lock is tried once, or waited for at most ``seconds``.
+    """
+    return map(lock.acquire, (True,), (min(seconds, TIMEOUT_MAX),)) if seconds else map(lock.acquire, (False,))
 
 
 class Waiter:
@@ -71,6 +87,18 @@ class Batch(Waiter):
         self.wake()
 
 
+def batch_frames(batch: Any, params: Sequence[str], start: int, upto: int, waiting: Any, number: Any) -> bytes:
+    """Some calls of a batch, which waits for their replies then."""
+    middle = f',"method":{quote(batch.method)},"params":'
+    frames = []
+    for place in range(start, upto):
+        one = number()
+        batch.places[one] = place
+        waiting[one] = batch
+        frames.append(f'{{"jsonrpc":"2.0","id":{one}{middle}{params[place]}}}\n')
+    return "".join(frames).encode("ascii")
+
+
 class Turn:
     """A place among the requests whose functions the service may call, or among others; threads get places in their
     order.
@@ -79,13 +107,13 @@ class Turn:
     it gets half of the free ones, at most."""
 
     def __init__(
-        self, connection: Wire, is_free: bool, most: int = 1,
+        self, connection: Any, is_free: bool, most: int = 1,
         turns: dict[int | tuple[int, int], LockType] | None = None, limit: int = CALLED_BACK,
     ) -> None:
         self._connection = connection
-        self._turns = turns = connection.turns if turns is None else turns
+        self._turns: dict[int | tuple[int, int], LockType] = connection.turns if turns is None else turns
         self._limit = limit
-        self._mine = not is_free and get_ident() not in turns
+        self._mine = not is_free and get_ident() not in self._turns
         self._most = most
         self._more: list[tuple[int, int]] = []
 
@@ -126,7 +154,7 @@ class Turn:
 class StartTurn(Turn):
     """A place for the start of a request; callbacks that wait for their function have places, too."""
 
-    def __init__(self, connection: Wire, waiting: Callable[[], int] | None) -> None:
+    def __init__(self, connection: Any, waiting: Callable[[], int] | None) -> None:
         super().__init__(connection, waiting is None)
         self._waiting = waiting
 
@@ -143,3 +171,33 @@ class StartTurn(Turn):
             self.__exit__()
             raise
         return found
+
+
+class Turns:
+    """Turns of threads that read the same: what one of them reads ahead is there for the next."""
+
+    def __init__(self) -> None:
+        self._locks: dict[int, Any] = {}
+
+    def lock(self) -> Any:
+        """The lock of this process: in the parent of a fork, a thread may hold another one. Raises in a signal handler
+        or a finalizer that interrupts a turn of its own thread, and would wait for itself."""
+        me = os.getpid()
+        lock = self._locks.get(me) or self._locks.setdefault(me, RLock())
+        if lock._is_owned():
+            raise nested("a read")
+        return lock
+
+
+def refuse_nested(connection: Any) -> None:
+    """Raises if this thread is in the middle of a call: another thread may wait for what the call reads."""
+    if connection is not None and connection._is_nested():
+        raise nested("a read")
+
+
+def nested(what: str) -> RuntimeError:
+    """The failure of a wait that would hold up what it waits for."""
+    return RuntimeError(
+        f"{what} cannot be waited for within another call of the same client and thread: in a"
+        " signal handler or a finalizer, use a client or a thread of its own"
+    )

@@ -18,31 +18,24 @@ from __future__ import annotations
 
 import os
 from _socket import MSG_DONTWAIT, MSG_NOSIGNAL, MSG_PEEK, MSG_WAITALL, SHUT_RDWR, SO_RCVTIMEO, SOL_SOCKET
+from _socket import socket as Socket
 from _struct import pack
-from _thread import allocate_lock, get_ident
+from _thread import LockType, allocate_lock, get_ident
 from errno import ECONNRESET
 from time import monotonic
 
 from .._protocol.exceptions import LimitError, OutriderError, RequestTimeout, ServerGone, from_error
 from .._protocol.frames import GREETING, Incoming
-from .locks import atomic_acquire, nested
+from .._protocol.hints import Any
 from .discovery import is_hung_up
 from .polling import PATIENCE, BusyPolling
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from _socket import socket as Socket
-    from _thread import LockType
-    from typing import Any
+from .waiters import atomic_acquire, nested
 
 IN_FLIGHT = 240
 """The most calls at a time without a reply. The service allows 256, and may count some that are already over."""
 
 NESTED = 12
 """The calls of functions for which other calls wait: so many more may be in flight."""
-
-CALLED_BACK = 56
-"""The most requests of sessions with functions at a time. Requests of functions have the rest of the 64 places."""
 
 UPLOADED = 200
 """The most requests at a time whose bodies are written piece by piece. The service allows 256 streams, and
@@ -61,6 +54,11 @@ _FLAGS = MSG_DONTWAIT | MSG_NOSIGNAL
 
 class Unsent(ServerGone):
     """The service has not read the whole call: connecting and repeating is safe."""
+
+
+def late(method: str) -> RequestTimeout:
+    """The exception for a call without a reply."""
+    return RequestTimeout.late(f"the service sent no reply to {method or 'the call'} in time; the call was cancelled")
 
 
 class Wire:
@@ -110,7 +108,7 @@ class Wire:
             # A patience that is right within a tenth is left alone: setting it costs a system call.
             wrong = not 0.9 * patience <= remaining <= 1.1 * patience
             if wrong and remaining <= 0:
-                raise self._late(method)
+                raise late(method)
             try:
                 if wrong:
                     self._set_patience(remaining)
@@ -238,7 +236,7 @@ class Wire:
     def _bide(self, reading: bool, deadline: float) -> None:
         """Waits while others write. A reader continues to read, for the writer may wait for just that."""
         if monotonic() >= deadline:
-            raise self._late("")
+            raise late("")
         if reading:
             try:
                 self._take_in()
@@ -373,10 +371,6 @@ class Wire:
         others = self._in_flight()
         named = tuple(others) if method in others or not method else (method, *others)
         return ServerGone(self._farewell(), in_flight=named)
-
-    def _late(self, method: str) -> RequestTimeout:
-        what = method or "the call"
-        return RequestTimeout.late(f"the service sent no reply to {what} in time; the call was cancelled")
 
     def close(self) -> None:
         """Ends the connection; calls in flight end with :class:`~outrider.ServerGone`."""

@@ -4,18 +4,14 @@
 
 from __future__ import annotations
 
+from .._async.client import AsyncClient
 from .._async.feeding import feed
 from .._protocol.exceptions import CallError
+from .._protocol.hints import Any, AsyncIterable, Awaitable, Callable
 from .._resources.feeding import LONGEST, PIECE, Patience
-from .exchanges import WAIT, BodyState, abandoned, arrived, fed, headed, is_of_session
+from .exchanges import WAIT, BodyState, Settings, abandoned, arrived, fed, headed, is_of_session
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, Awaitable, Callable
-    from typing import Any
-
-    from .._async.client import AsyncClient
-    from .exchanges import Settings
 
 
 class AsyncReader(BodyState):
@@ -60,6 +56,12 @@ class AsyncSender:
     async def send(self, params: dict[str, Any]) -> dict[str, Any]:
         """The result of ``data.send``; raises when no head arrived."""
         return headed(await self._call("data.send", params), self.client)
+
+    async def exchange(
+        self, params: dict[str, Any], body: AsyncIterable[bytes] | None, length: int | None, write: float | None
+    ) -> dict[str, Any]:
+        """As :meth:`send`, or with a body in pieces as :meth:`upload`."""
+        return await (self.send(params) if body is None else self.upload(params, body, length, write))
 
     async def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Calls in the session of this drop-in, unless the caller named another session."""

@@ -5,19 +5,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from contextlib import asynccontextmanager
 from weakref import WeakKeyDictionary
 
 from .._async.client import AsyncClient
-from .._connection.awaiting import FEEDING
+from .._connection.awaiting import FEEDING, AsyncConnection
+from .._protocol.hints import Any, AsyncIterable, AsyncIterator
 from .async_calls import AsyncReader, AsyncSender
-from .exchanges import ending
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterable
-
-    from .._connection.awaiting import AsyncConnection
-    from .exchanges import Settings
+from .exchanges import Full, Settings, ending
 
 
 class AsyncBody(AsyncReader):
@@ -63,15 +58,22 @@ class AsyncLink(AsyncSender):
             self._made = made = AsyncClient(socket=self.settings.socket)
         return made
 
-    async def place(self, pool: float | None) -> AsyncConnection:
-        """Waits for a place for the body of a response, at most ``pool`` seconds; returns the connection that has it.
-
-        Raises :class:`asyncio.TimeoutError`."""
+    @asynccontextmanager
+    async def place(self, pool: float | None) -> AsyncIterator[AsyncConnection]:
+        """Waits for a place for the body of a response, at most ``pool`` seconds; gives the connection that has it. The
+        body ends the place, or a failure before the body."""
         client = self.client
         connection = client._here() or await client._live()
         taking = connection.bodies.acquire()
-        await (asyncio.wait_for(taking, pool) if connection.bodies.locked() else taking)
-        return connection
+        try:
+            await (asyncio.wait_for(taking, pool) if connection.bodies.locked() else taking)
+        except asyncio.TimeoutError:
+            raise Full(pool or 0.0) from None
+        try:
+            yield connection
+        except BaseException:
+            give_back(connection)
+            raise
 
     @property
     def session(self) -> str | None:

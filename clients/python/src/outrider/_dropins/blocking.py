@@ -9,25 +9,15 @@ from contextlib import contextmanager
 from time import monotonic, sleep
 
 from .._protocol.exceptions import OutriderError
+from .._protocol.hints import Any, Callable, Iterator
 from .._protocol.openings import Dropped
 from .._sync.client import Client
-from .exchanges import ending
+from .exchanges import Full, Settings, ending
 from .calls import Reader, Sender
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from .exchanges import Settings
 
 BODIES = 240
 """The most streams of a drop-in at a time: of a response with a body to come, and of a body that is sent in pieces. The
 service allows 256."""
-
-
-class Full(Exception):
-    """All places for bodies are taken, and none has ended in time."""
 
 
 class Lease(Dropped, Sender):
@@ -61,7 +51,7 @@ class Lease(Dropped, Sender):
                     # made by the body of another upload, which keeps its places meanwhile
                     break
                 if monotonic() > deadline:
-                    raise Full(f"too many responses are open, and none ended for {patience:g} seconds")
+                    raise Full(patience)
                 sleep(0.02)
             yield place
         except BaseException:

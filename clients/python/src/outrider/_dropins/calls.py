@@ -5,18 +5,14 @@
 
 from __future__ import annotations
 
+from .._sync.client import Client
 from .._sync.feeding import feed
 from .._protocol.exceptions import CallError
+from .._protocol.hints import Any, Iterable, Callable
 from .._resources.feeding import LONGEST, PIECE, Patience
-from .exchanges import WAIT, BodyState, abandoned, arrived, fed, headed, is_of_session
+from .exchanges import WAIT, BodyState, Settings, abandoned, arrived, fed, headed, is_of_session
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Callable
-    from typing import Any
-
-    from .._sync.client import Client
-    from .exchanges import Settings
 
 
 class Reader(BodyState):
@@ -57,6 +53,12 @@ class Sender:
     def send(self, params: dict[str, Any]) -> dict[str, Any]:
         """The result of ``data.send``; raises when no head arrived."""
         return headed(self._call("data.send", params), self.client)
+
+    def exchange(
+        self, params: dict[str, Any], body: Iterable[bytes] | None, length: int | None, write: float | None
+    ) -> dict[str, Any]:
+        """As :meth:`send`, or with a body in pieces as :meth:`upload`."""
+        return (self.send(params) if body is None else self.upload(params, body, length, write))
 
     def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Calls in the session of this drop-in, unless the caller named another session."""

@@ -14,18 +14,11 @@ from time import monotonic
 
 from .._protocol.arguments import present
 from .._protocol.exceptions import CallError, ProtocolError, from_failure
+from .._protocol.hints import Any, Callable, Iterable, Iterator, Leaver, Mapping
 from .._protocol.openings import Dropped, ended_by
 from .._resources.feeding import LONGEST, seconds
 from .._resources.reading import data_of
 from .._resources.responses import ResponseData
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Any
-
-    from .._protocol.openings import Leaver
-
 
 WAIT = 600.0
 """The longest wait of a ``stream.read``."""
@@ -188,6 +181,13 @@ INLINE = 1 << 20
 """The most bytes of a request's body that are sent within the message; more are written to a stream."""
 
 _CONNECTION_FIELDS = ("connection", "content-length", "keep-alive", "proxy-connection", "transfer-encoding")
+
+
+class Full(Exception):
+    """All places for bodies are taken, and none has ended in time."""
+
+    def __str__(self) -> str:
+        return f"too many responses are open, and none ended for {self.args[0]:g} seconds"
 
 
 class Unsupported(ValueError):

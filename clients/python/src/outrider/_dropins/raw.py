@@ -5,20 +5,17 @@
 from __future__ import annotations
 
 from http.client import HTTPMessage
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from urllib3 import HTTPResponse
 from urllib3._collections import HTTPHeaderDict
 from urllib3.exceptions import HTTPError, ProtocolError, ReadTimeoutError, ResponseNotChunked
 
 from .._protocol import exceptions as errors
+from .._protocol.hints import Iterator
 from .._resources.feeding import PIECE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .blocking import Body
-    from .exchanges import Head
+from .blocking import Body
+from .exchanges import Head
 
 _VERSIONS = {"1.0": 10, "1.1": 11, "2": 20, "2.0": 20}
 

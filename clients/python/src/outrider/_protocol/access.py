@@ -5,15 +5,9 @@ them."""
 
 from __future__ import annotations
 
-from .arguments import text_of
-from .files import absolute
+from .arguments import absolute, member, text_of
 from .frames import in_base64
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from http.cookiejar import Cookie, CookieJar
-    from typing import Any
+from .hints import Any, Cookie, CookieJar, Mapping, Sequence
 
 
 def basic(auth: object) -> str:
@@ -284,17 +278,12 @@ def _timestamp(text: str) -> int:
     return int(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp())
 
 
-def _put_auth(spec: dict[str, Any], value: Any) -> None:
-    spec["auth"] = auth_parameter(value)
-
-
-def _put_proxy(spec: dict[str, Any], value: Any) -> None:
-    spec["proxy"] = proxy_parameter(value)
-
-
 def _put_cookies(spec: dict[str, Any], value: Any) -> None:
     spec["cookies"] = cookies_parameter(value, spec["url"])
 
 
-WRITERS = {"auth": _put_auth, "proxy": _put_proxy, "verify": put_verify, "cert": put_cert, "cookies": _put_cookies}
+WRITERS = {
+    "auth": member("auth", auth_parameter), "proxy": member("proxy", proxy_parameter), "verify": put_verify,
+    "cert": put_cert, "cookies": _put_cookies,
+}  # fmt: skip
 """The options of a request that are about these."""

@@ -5,11 +5,7 @@ options of a request on top of the options of its session and its client."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
-
+from .hints import Any, Callable, Iterable, Iterator, Mapping
 
 LONGEST_MESSAGE = 12_000_000
 """The most characters of the parameters of a call; the service takes messages of 16 MiB."""
@@ -18,6 +14,15 @@ LONGEST_MESSAGE = 12_000_000
 def present(**values: Any) -> dict[str, Any]:
     """The values that are not ``None``."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+def member(name: str, form: Callable[[Any], Any] | None = None) -> Callable[[dict[str, Any], Any], None]:
+    """Writes an option of a request as that member of its parameters, in the form of the service."""
+
+    def put(spec: dict[str, Any], value: Any) -> None:
+        spec[name] = value if form is None else form(value)
+
+    return put
 
 
 def meant(name: str, known: Iterable[str], otherwise: str = "") -> str:
@@ -163,8 +168,6 @@ def _shortened(error: dict[str, Any], params: str) -> dict[str, Any]:
 def comes_in_pieces(data: Any) -> bool:
     """Whether a body is an iterator, or an object to read from that is no file for the service."""
     if hasattr(data, "read") and not hasattr(data, "__aiter__"):
-        from .files import path_of
-
         return path_of(data) is None
     return hasattr(data, "__next__") or hasattr(data, "__aiter__")
 
@@ -221,3 +224,43 @@ def absolute_url(base: Any, url: str) -> str:
         return url
     front = text_of(base, "base_url")
     return front + url if not url or url[0] in "?#" else front.rstrip("/") + "/" + url.lstrip("/")
+
+
+def absolute(path: Any, name: str = "path") -> str:
+    """A path of this program, for the service, which has another working directory; ``~/`` is the user's home."""
+    from os.path import abspath, expanduser
+
+    place = path.__fspath__() if hasattr(path, "__fspath__") else path
+    if not isinstance(place, str):
+        raise TypeError(f"{name} must be a path, not {type(place).__name__}")
+    # ``~name`` is usual for files that are copies
+    return abspath(expanduser(place) if place.startswith("~/") else place)
+
+
+def path_of(file: Any) -> str | None:
+    """The path of an open regular file at its beginning, which the service can then stream by itself.
+
+    Only if reading gives the bytes of that file unchanged. Other objects have the file's name, too, such as the result
+    of ``gzip.open``, and wrappers that count or change the bytes.
+    """
+    import io
+    import os
+    import stat
+
+    path: Any = None
+    if type(file).__name__ == "_TemporaryFileWrapper" and type(file).__module__ == "tempfile":
+        # before Python 3.12 the file in it has only a descriptor for a name
+        path, file = file.name, file.file
+    bare = file.raw if type(file) in (io.BufferedReader, io.BufferedRandom) else file
+    if type(bare) is not io.FileIO:
+        return None
+    path = bare.name if path is None else path
+    try:
+        if not isinstance(path, str) or not bare.readable() or file.tell() != 0:
+            return None
+        file.flush()
+        here, there = os.fstat(bare.fileno()), os.stat(path)
+    except (AttributeError, OSError, TypeError, ValueError):
+        return None
+    same = stat.S_ISREG(here.st_mode) and os.path.samestat(here, there)
+    return os.path.abspath(path) if same else None

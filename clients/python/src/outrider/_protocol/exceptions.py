@@ -52,11 +52,7 @@ from __future__ import annotations
 
 from copyreg import __newobj__  # type: ignore[attr-defined]
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
+from .hints import Any, Mapping
 
 _CLASSES: dict[int, type[OutriderError]] = {}
 """The exceptions by their codes in the protocol; two digits stand for a hundred codes without a class of their own."""

@@ -5,50 +5,30 @@ the parts of a multipart form. Loaded with the first of them."""
 
 from __future__ import annotations
 
-from .arguments import each_of, header_list, named, pairs_of, text_of
+from .arguments import absolute, each_of, header_list, member, named, pairs_of, path_of, text_of
 from .exceptions import InvalidCall
-from .files import absolute, path_of
 from .frames import encode, in_base64
+from .hints import Any, Callable, Mapping
 from .places import fault, is_plain
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+
+def _body_of(form: Callable[[Any], dict[str, Any]]) -> Callable[[dict[str, Any], Any], None]:
+    def put(spec: dict[str, Any], value: Any) -> None:
+        made = form(value)
+        if len(spec.setdefault("body", made)) and spec["body"] is not made:
+            raise TypeError("give only one of json, data and file, or data and files")
+
+    return put
 
 
-def _put_body(spec: dict[str, Any], body: dict[str, Any]) -> None:
-    if len(spec.setdefault("body", body)) and spec["body"] is not body:
-        raise TypeError("give only one of json, data and file, or data and files")
-
-
-def _put_json(spec: dict[str, Any], value: Any) -> None:
+def _json(value: Any) -> dict[str, Any]:
     # the service reads integers of 64 bits, and 128 levels; it sends text as it is
     text = json_text(value)
-    _put_body(spec, {"json": value} if text is None else {"text": text, "contentType": "application/json"})
+    return {"json": value} if text is None else {"text": text, "contentType": "application/json"}
 
 
-def _put_data(spec: dict[str, Any], value: Any) -> None:
-    _put_body(spec, {"text": value} if isinstance(value, str) else body(value))
-
-
-def _put_file(spec: dict[str, Any], value: Any) -> None:
-    path = value if hasattr(value, "__fspath__") else text_of(value, "file")
-    _put_body(spec, {"file": absolute(path, "file")})
-
-
-def _put_files(spec: dict[str, Any], value: Any) -> None:
-    _put_body(spec, {"multipart": value})
-
-
-def _put_parameters(spec: dict[str, Any], value: Any) -> None:
-    spec["parameters"] = tagged(value)
-
-
-WRITERS = {
-    "json": _put_json, "data": _put_data, "file": _put_file, "files": _put_files, "parameters": _put_parameters,
-}  # fmt: skip
-"""The options of a request with its body."""
+def _path(value: Any) -> dict[str, Any]:
+    return {"file": absolute(value if hasattr(value, "__fspath__") else text_of(value, "file"), "file")}
 
 
 class Fed:
@@ -75,7 +55,7 @@ def with_form(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def body(value: Any) -> dict[str, Any]:
-    """The body of ``data``, except for text: bytes, an open file, or the fields of a form."""
+    """The body of ``data``: text, bytes, an open file, or the fields of a form."""
     if isinstance(value, Fed):
         return {"stream": value.stream} if value.length is None else {"stream": value.stream, "length": value.length}
     if hasattr(value, "read"):
@@ -210,3 +190,10 @@ def tagged(value: Any) -> Any:
     if hasattr(value, "as_tuple"):
         return {"$decimal": str(value)}
     return value
+
+
+WRITERS = {
+    "json": _body_of(_json), "data": _body_of(body), "file": _body_of(_path),
+    "files": _body_of(lambda value: {"multipart": value}), "parameters": member("parameters", tagged),
+}  # fmt: skip
+"""The options of a request with its body."""

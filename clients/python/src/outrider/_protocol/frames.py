@@ -13,11 +13,7 @@ from binascii import a2b_base64, b2a_base64
 from io import BytesIO
 
 from .exceptions import InvalidCall, ProtocolError, from_error
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+from .hints import Any, Callable
 
 PROTOCOL = 1
 """The version of the wire protocol that this client speaks."""

@@ -6,18 +6,7 @@ from __future__ import annotations
 
 from .exceptions import OutriderError
 from .frames import unpack
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Protocol
-
-    class Leaver(Protocol):
-        """A client that can tell the service, without waiting, that a resource is not needed any more."""
-
-        def _socket_path(self) -> str | None: ...
-
-        def _leave(self, calls: list[tuple[str, dict[str, Any]]]) -> None: ...
-
+from .hints import Any
 
 _RUNNING = ("data.start", "download.start", "sse.open", "stream.open", "tcp.open", "upload.start", "websocket.open")
 _SUBSCRIBING = ("events.subscribe", "reachability.watch")

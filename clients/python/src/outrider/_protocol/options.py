@@ -10,8 +10,7 @@ from http.cookiejar import CookieJar
 from typing import IO, Any, Literal, Optional, Protocol, TypedDict, Union
 
 from .access import Named
-from .models import Headers
-from .progress import Progress, Watcher
+from .models import Headers, Progress, Watcher
 
 Scalar = Union[str, int, float, bool, None]
 Pairs = Union[Mapping[str, Any], Iterable[tuple[str, Union[Scalar, Iterable[Scalar]]]]]

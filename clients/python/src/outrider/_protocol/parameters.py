@@ -8,14 +8,14 @@ Both clients use these builders, so a request means the same in both. Nothing he
 from __future__ import annotations
 
 from .arguments import (
-    absolute_url, header_list, laid, meant, named, phases, present, replaced, text_of, timeout_of,
+    absolute_url, header_list, laid, meant, member, named, phases, present, replaced, text_of, timeout_of,
 )  # fmt: skip
 from .frames import encode, quote
+from .hints import Any, Callable, Mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any, Protocol
+    from typing import Protocol
 
     from .options import Item, Timeout
 
@@ -60,10 +60,6 @@ def _put_params(spec: dict[str, Any], value: Any) -> None:
         spec["query"] = query
 
 
-def _put_headers(spec: dict[str, Any], value: Any) -> None:
-    spec["headers"] = header_list(value)
-
-
 def _put_http2(spec: dict[str, Any], value: Any) -> None:
     versions = {True: "auto", False: "1.1", "prior": "2"}
     if value not in versions:
@@ -77,18 +73,6 @@ def _put_timeout(spec: dict[str, Any], value: Any) -> None:
         spec["timeout"] = timeout
 
 
-def _put_retry(spec: dict[str, Any], value: Any) -> None:
-    spec["retry"] = {"limit": value} if type(value) is int else value
-
-
-def _put_following(spec: dict[str, Any], value: Any) -> None:
-    spec["redirect"] = "follow" if value else "none"
-
-
-def _put_serialize(spec: dict[str, Any], value: Any) -> None:
-    spec["serialize"] = {"as": value} if isinstance(value, str) else dict(value)
-
-
 def _put_events(spec: dict[str, Any], value: Any) -> None:
     if not (isinstance(value, bool) or hasattr(value, "__iter__")):
         raise TypeError(f"events must be a boolean or kinds of events, not {type(value).__name__}")
@@ -100,31 +84,23 @@ def _refuse_progress(spec: dict[str, Any], value: Any) -> None:
         raise TypeError("progress goes with one request that is waited for; elsewhere ask for events")
 
 
-def _of_body(name: str) -> Writer:
+def _later(name: str, is_body: bool) -> Writer:
     def put(spec: dict[str, Any], value: Any) -> None:
-        from .forms import WRITERS
+        if is_body:
+            from .forms import WRITERS
 
-        # the next ones need no look at the loaded modules
-        _WRITERS.update(WRITERS)
+            # the next ones need no look at the loaded modules
+            _WRITERS.update(WRITERS)
+        else:
+            # not so here: a warning counts the calls to the program
+            from .access import WRITERS
         WRITERS[name](spec, value)
 
     return put
 
 
-def _of_access(name: str) -> Writer:
-    def put(spec: dict[str, Any], value: Any) -> None:
-        from .access import WRITERS
-
-        WRITERS[name](spec, value)
-
-    return put
-
-
-def _plain(member: str) -> Writer:
-    def put(spec: dict[str, Any], value: Any) -> None:
-        spec[member] = value
-
-    return put
+def _following(value: Any) -> str:
+    return "follow" if value else "none"
 
 
 def camel(name: str) -> str:
@@ -141,18 +117,18 @@ _PLAIN = (
 )  # fmt: skip
 _WRITERS: dict[str, Writer] = {
     "params": _put_params,
-    "headers": _put_headers,
-    **{name: _of_body(name) for name in ("json", "data", "file", "files", "parameters")},
+    "headers": member("headers", header_list),
+    **{name: _later(name, True) for name in ("json", "data", "file", "files", "parameters")},
     "timeout": _put_timeout,
-    **{name: _of_access(name) for name in ("auth", "proxy", "verify", "cert", "cookies")},
+    **{name: _later(name, False) for name in ("auth", "proxy", "verify", "cert", "cookies")},
     "http2": _put_http2,
-    "serialize": _put_serialize,
+    "serialize": member("serialize", lambda value: {"as": value} if isinstance(value, str) else dict(value)),
     "events": _put_events,
     "progress": _refuse_progress,
-    "allow_redirects": _put_following,
-    "follow_redirects": _put_following,
-    "retry": _put_retry,
-    **{name: _plain(camel(name)) for name in _PLAIN},
+    "allow_redirects": member("redirect", _following),
+    "follow_redirects": member("redirect", _following),
+    "retry": member("retry", lambda value: {"limit": value} if type(value) is int else value),
+    **{name: member(camel(name)) for name in _PLAIN},
 }
 
 SHARED: dict[str, Writer] = {
@@ -186,9 +162,8 @@ class Built:
         self.check = check
 
 
-if TYPE_CHECKING:
-    # how something was opened, and the result
-    Opened = tuple[Built, dict[str, Any]]
+# how something was opened, and the result
+Opened = tuple[Built, dict[str, Any]]
 
 
 class Defaults:

@@ -5,10 +5,7 @@
 from __future__ import annotations
 
 from .exceptions import InvalidCall
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from .hints import Any
 
 _DEEPEST = 100
 """Levels of a value that fit into a message with certainty: the service reads 128 of a message."""

@@ -5,10 +5,7 @@ with the first error."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+from .hints import Any, Mapping
 
 _NAMES = {"query": "params", "trust": "verify", "httpVersion": "http2", "maxEventBytes": "max_event"}
 _MEMBERS = {

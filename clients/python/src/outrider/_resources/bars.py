@@ -11,15 +11,9 @@ import sys
 from contextlib import nullcontext
 
 from .._protocol.arguments import LONGEST_MESSAGE
-from .._protocol.parameters import build
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any, TextIO
-
-    from .._protocol.parameters import Built, Defaults
-    from .._protocol.progress import Progress, Watcher
+from .._protocol.hints import Any, Callable, Mapping, TextIO
+from .._protocol.models import Progress, Watcher
+from .._protocol.parameters import Built, Defaults, build
 
 
 def watcher(wanted: Any, label: str) -> Watcher:

@@ -6,18 +6,11 @@ from __future__ import annotations
 
 import os
 
-from .._protocol.arguments import absolute_url, text_of
-from .._protocol.files import absolute
+from .._protocol.arguments import absolute, absolute_url, text_of
 from .._protocol.frames import encode
+from .._protocol.hints import Any, Mapping
+from .._protocol.models import Watcher
 from .._protocol.parameters import FOREVER, Defaults, camel, merged_but, spec_for
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from .._protocol.progress import Watcher
-
 
 _OWN = ("checksum", "verify_digest", "segments", "rate_limit", "resume", "if_range", "when_changed")
 _PLACE = ("filename", "replace", "create_directories")
@@ -96,8 +89,7 @@ def _watcher(given: dict[str, Any], name: str) -> Watcher | None:
     progress = given.pop("progress", None)
     if not progress:
         return None
-    from .bars import watcher
-    from .bars import label
+    from .bars import label, watcher
 
     return watcher(progress, label(name, {}))
 

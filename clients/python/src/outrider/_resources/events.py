@@ -10,13 +10,13 @@ from collections import deque
 from itertools import count
 
 from .._protocol.arguments import present
+from .._protocol.hints import Any, Callable, Container, Mapping
 from .._protocol.models import Event
 from .._protocol.openings import Dropped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping
-    from typing import Any, Protocol, TypeVar, TypedDict, overload
+    from typing import Protocol, TypeVar, TypedDict, overload
 
     Code = TypeVar("Code", bound=Callable[[Any], Any])
 
@@ -146,8 +146,10 @@ class Listeners:
     def add(self, queue: EventQueue) -> None:
         """Every event goes to the queue from now on, as long as the program keeps a reference to the queue."""
         self._queues[queue._key] = ref(queue)
-        for key in [key for key, other in list(self._queues.items()) if other() is None]:
-            self._queues.pop(key, None)
+        # a list of pairs would run the garbage collector, which ends queues while the dictionary is read
+        for key, other in self._queues.copy().items():
+            if other() is None:
+                self._queues.pop(key, None)
 
     def forget(self, queue: EventQueue) -> None:
         """No event goes to the queue any more."""

@@ -5,13 +5,9 @@
 from __future__ import annotations
 
 from .._protocol.frames import in_base64, unpack
+from .._protocol.hints import Any, timedelta
 from .._protocol.models import Headers
 from .._protocol.parameters import CONTENT
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from datetime import timedelta
-    from typing import Any
 
 
 class Facts:

@@ -15,14 +15,8 @@ from .._protocol.arguments import timeout_of
 from .._protocol.exceptions import LimitError, RequestTimeout
 from .._protocol.forms import Fed, Form, form_text
 from .._protocol.frames import encode, in_base64
-from .._protocol.parameters import merged
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Any
-
-    from .._protocol.parameters import Defaults
+from .._protocol.hints import Any, Callable, Iterable, Iterator, Mapping
+from .._protocol.parameters import Defaults, merged
 
 BYTES, TEXT = "application/octet-stream", "text/plain; charset=utf-8"
 FIELDS = "application/x-www-form-urlencoded; charset=utf-8"

@@ -6,12 +6,8 @@ from __future__ import annotations
 
 from .._protocol.arguments import present
 from .._protocol.exceptions import OutriderError
+from .._protocol.hints import Any, Mapping
 from .._protocol.parameters import camel as camel
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 
 def tokens(given: Any) -> dict[str, Any]:

@@ -9,17 +9,9 @@ from binascii import a2b_base64
 from .._protocol.arguments import phases, present
 from .._protocol.exceptions import OutriderError, ServerGone, from_error, from_failure
 from .._protocol.frames import call_frame, decode, encode
+from .._protocol.hints import Any, Iterator, Leaver, Mapping
 from .._protocol.openings import Dropped, ended_by
-from .._protocol.parameters import EXACT, FOREVER, Built, build_merged, guard_for, merged_but
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from .._protocol.parameters import Defaults
-    from .._protocol.openings import Leaver
-
+from .._protocol.parameters import EXACT, FOREVER, Built, Defaults, build_merged, guard_for, merged_but
 
 PIECE = 262_144
 """How many bytes are asked for at a time."""

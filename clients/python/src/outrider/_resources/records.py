@@ -7,11 +7,8 @@ from __future__ import annotations
 from struct import Struct
 
 from .._protocol.frames import decode, encode
+from .._protocol.hints import Any
 from .reading import PIECE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _HEAD = Struct(">BI")
 _TEXT, _BINARY, _CONTROL = 1, 2, 3

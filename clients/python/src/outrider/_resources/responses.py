@@ -8,19 +8,11 @@ from binascii import a2b_base64
 
 from .._protocol.exceptions import ExchangeError, StatusError, from_failure
 from .._protocol.frames import decode, packed_body, rewritten
+from .._protocol.hints import Any, Callable, Leaver, Mapping, Self
 from .._protocol.openings import Dropped, ended_by
 from .._protocol.parameters import CONTENT
 from .facts import Facts
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any, TypeVar
-
-    from .._protocol.openings import Leaver
-    from .reading import Reading
-
-    Kind = TypeVar("Kind", bound="ResponseData")
+from .reading import Reading, closing
 
 BYTE_ORDER_MARK = "\ufeff"
 
@@ -119,7 +111,7 @@ class ResponseData(Facts):
             self._kept.client = None
 
     @property
-    def history(self: Kind) -> list[Kind]:
+    def history(self) -> list[Self]:
         """The responses that redirected, oldest first, each with its ``status``, its ``url`` and a ``Location``."""
         found = []
         for place, one in enumerate(self.redirects):
@@ -145,7 +137,7 @@ class ResponseData(Facts):
                 raise own from error
             raise error
 
-    def raise_for_status(self: Kind) -> Kind:
+    def raise_for_status(self) -> Self:
         """Raises :class:`~outrider.StatusError` for a status of 400 and above, and :attr:`error` after a failure.
 
         Otherwise returns the response itself: ``client.get(url).raise_for_status().json()``.
@@ -198,11 +190,9 @@ class ResponseData(Facts):
             return self._body["json"]
         return self._json(self.content)
 
-    if TYPE_CHECKING:
-
-        def _fetched(self) -> bytes:
-            """The bytes of a body that did not come with the response."""
-            ...
+    def _fetched(self) -> bytes:
+        """The bytes of a body that did not come with the response."""
+        raise NotImplementedError
 
     def _inline(self) -> bytes | None:
         """The body's bytes if they came with the response, else ``None``."""
@@ -228,8 +218,6 @@ class ResponseData(Facts):
     def _flow(self) -> Reading | None:
         """The stream of the body, with ``body_to="stream"``, at its present position."""
         if self._reading is None and self._packed() is None and self.body_kind == "stream":
-            from .reading import Reading
-
             self._reading = Reading({"request": self._told.get("request"), "stream": self._body["stream"]})
             self._reading.begin("bytes")
         return self._reading
@@ -259,11 +247,7 @@ class ResponseData(Facts):
         if self._stored is not None:
             return ended_by(response=self._stored)
         reading = self._flow()
-        if reading is None:
-            return []
-        from .reading import closing
-
-        return closing(reading)
+        return [] if reading is None else closing(reading)
 
     def _text(self, content: bytes) -> str:
         body = self._body

@@ -5,12 +5,8 @@
 from __future__ import annotations
 
 from .._protocol.arguments import present
+from .._protocol.hints import Any, Callable, Mapping
 from .._protocol.parameters import BYTES, spec_for
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
 
 
 class Definition:

@@ -9,11 +9,7 @@ import stat
 from contextlib import contextmanager, suppress
 
 from .._protocol.exceptions import InvalidCall
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any, BinaryIO
+from .._protocol.hints import Any, BinaryIO, Iterator
 
 
 class NotSaved(InvalidCall):

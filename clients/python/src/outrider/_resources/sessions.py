@@ -4,19 +4,15 @@
 
 from __future__ import annotations
 
-from .._protocol.arguments import header_list, laid, left_out, meant, present
+from .._protocol.arguments import absolute, header_list, laid, left_out, meant, present
 from .._protocol.access import credential
-from .._protocol.files import absolute
 from .._protocol.frames import encode
+from .._protocol.hints import Any, Callable, Mapping
 from .._protocol.models import Headers
-from .._protocol.parameters import EXACT, OPTIONS, SHARED, Built, spec_for
+from .._protocol.parameters import EXACT, OPTIONS, SHARED, Built, Defaults, spec_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from .._protocol.parameters import Defaults
     from .events import Code, Functions
 
 

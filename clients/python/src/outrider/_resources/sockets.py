@@ -7,20 +7,12 @@ from __future__ import annotations
 
 from binascii import a2b_base64
 
-from .._protocol.arguments import header_list, timeout_of
+from .._protocol.arguments import absolute, header_list, timeout_of
 from .._protocol.exceptions import RequestTimeout, StreamError, from_failure
-from .._protocol.files import absolute
 from .._protocol.frames import decode, encode, in_base64
-from .._protocol.parameters import FOREVER, Built, camel, merged_but, spec_for
+from .._protocol.hints import Any, Iterator, Mapping
+from .._protocol.parameters import FOREVER, Built, Defaults, camel, merged_but, spec_for
 from .reading import NOT_OF_STREAMS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from .._protocol.parameters import Defaults
-
 
 _NOT = (
     "serialize", "handlers", "body_to", "max_inline", "json", "data", "file", "files", "compress", "expect_continue",

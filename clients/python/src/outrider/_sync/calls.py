@@ -8,35 +8,26 @@ from __future__ import annotations
 import os
 
 from time import sleep
+from .._connection.blocking import Connection
 from .._connection.discovery import PAUSES
+
+from .._connection.waiters import Turn
 from .._connection.wire import Unsent
 from .._protocol.arguments import is_stopping
 from .._protocol.exceptions import OutriderError, ServerNotFound
 from .._protocol.frames import HELLO, encode, told, unpack
-from .._protocol.parameters import guard_for, own_timeout
+from .._protocol.hints import (
+    Any, Callable, Container, Iterable, Mapping, Popen, Sequence, Unpack, overload,
+)  # fmt: skip
+from .._protocol.models import Event
+from .._protocol.parameters import Defaults, guard_for, own_timeout
+from .responses import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-    from subprocess import Popen
-    from typing import Any, overload
-
-    from typing_extensions import Unpack
-
-    from .._connection.blocking import Connection
-
-    from .._connection.waiters import Turn
-    from .._protocol.models import Event
     from .._protocol.options import Item, Options, Timeout
-    from .._protocol.parameters import Defaults
     from .events import ClientInbox, EventStream
-    from .responses import Response
     from .variant import Handler, Replier, Reply
-else:
-
-    def overload(function: Any) -> None:
-        """Only type checkers read overloads; the module of the real decorator costs too much to load."""
-
 
 
 class Calls:

@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import os
 from time import monotonic
 
 from .._protocol.arguments import LONGEST_MESSAGE, comes_in_pieces, located
 from .._protocol.exceptions import ExchangeError, OutriderError
 from .._protocol.frames import encode, is_stored, result_of
-from .._protocol.parameters import FOREVER, UNTIMED_GUARD, Defaults, build, build_item, guard_for
+from .._protocol.hints import Any, Callable, Iterable, Mapping, Sequence, Unpack
+from .._protocol.models import Event
+from .._protocol.parameters import FOREVER, UNTIMED_GUARD, Built, Defaults, build, build_item, guard_for
 from .connected import Connected
 from .ends import Closing
 from .responses import Response
@@ -18,15 +21,7 @@ from .verbs import Verbs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any
-
-    from typing_extensions import Unpack
-
-    from .._protocol.models import Event
     from .._protocol.options import Item, Options
-    from .._protocol.parameters import Built
     from .._resources.events import Wishes
     from .oauth import Credentials
     from .router import Router

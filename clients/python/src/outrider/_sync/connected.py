@@ -14,13 +14,11 @@ from .._connection.waiters import StartTurn, Turn
 from .._connection.wire import UPLOADED
 from .._protocol.arguments import located
 from .._protocol.exceptions import ServerGone
+from .._protocol.hints import Any, Sequence
 from .calls import Calls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
     from .events import ClientInbox
 
 

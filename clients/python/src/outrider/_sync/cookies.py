@@ -5,19 +5,14 @@
 
 from __future__ import annotations
 
-from .._protocol.arguments import present
+import os
+
+from .._protocol.arguments import absolute, present
 from .._protocol.access import jar_of, specs_of
-from .._protocol.files import absolute
+from .._protocol.hints import Any, Callable, CookieJar, Iterable, Mapping
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import os
-
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from http.cookiejar import CookieJar
-    from typing import Any
-
-    from .calls import Calls
+from .._protocol.hints import Iterator
+from .calls import Calls
 
 
 class Cookies:

@@ -6,13 +6,7 @@
 from __future__ import annotations
 
 from .._protocol.exceptions import HandleError, ServerGone
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, TypeVar
-
-    Kind = TypeVar("Kind", bound="Closing")
+from .._protocol.hints import Any, Callable, Self
 
 
 class Closing:
@@ -23,7 +17,7 @@ class Closing:
     def close(self) -> None:
         raise NotImplementedError
 
-    def __enter__(self: Kind) -> Kind:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -5,23 +5,17 @@
 
 from __future__ import annotations
 
-from .._protocol.exceptions import HandleError, ServerGone, from_failure
+
+from .._protocol.exceptions import HandleError, OutriderError, ServerGone, from_failure
+from .._protocol.hints import Any, Iterator, Callable
 from .._protocol.openings import Dropped
+from .._protocol.parameters import Built, Opened
 from .._resources.sockets import BATCH, EVENT_PATIENCE, EVENT_WAIT, NO_MORE, ServerSentEvent, events_of
+from .calls import Calls
 from .ends import Closing, end_by
 from .responses import Response
 
 from .variant import iteration
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from .._protocol.exceptions import OutriderError
-    from .._protocol.parameters import Built, Opened
-    from .calls import Calls
 
 
 class EventSource(Dropped, Closing):

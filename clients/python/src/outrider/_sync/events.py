@@ -13,18 +13,13 @@ from collections import deque
 from itertools import count
 from time import monotonic, sleep
 
+from .._connection.blocking import Connection
 from .._connection.inbox import CALLBACK_FAILED, Inbox, refusal_frame, reply_frame
 from .._connection.waiters import Waiter
 from .._protocol.exceptions import OutriderError, ServerGone
+from .._protocol.hints import Any, Callable, Iterator
+from .._protocol.models import Event
 from .._resources.events import CANCEL, EventQueue, Listeners, Told, refused
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from .._connection.blocking import Connection
-    from .._protocol.models import Event
 
 FOREVER = 1e6
 

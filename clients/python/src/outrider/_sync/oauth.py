@@ -6,24 +6,20 @@
 from __future__ import annotations
 
 
+from .._connection.blocking import Connection
+
 import os
 from .._protocol.arguments import present
 from .._protocol.access import Named
 from .._protocol.exceptions import OutriderError
 from .._protocol.frames import encode, unpack
+from .._protocol.hints import Any, Callable, Mapping
 from .._resources.events import SUBSCRIBING, Functions
 from .._resources.oauth import (
     ASKING, LOGIN, AccessToken, Asked, DeviceLogin, Locked, LoggedOut, Login, LoginFailed, creation, settings, tokens,
 )
+from .calls import Calls
 from .variant import settled
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from .._connection.blocking import Connection
-    from .calls import Calls
 
 
 class Credential(Named):
@@ -99,8 +95,7 @@ class Credential(Named):
             raise TimeoutError(f"login not completed within {timeout:g} s")
         if "error" in result:
             raise LoginFailed(result["error"])
-        credential: dict[str, Any] = result["credential"]
-        return credential
+        return dict(result["credential"])
 
     def logout(self) -> dict[str, Any]:
         """Revokes its tokens if the server can, and forgets them; ``{"revoked": bool}``, and ``error`` if not."""
@@ -108,9 +103,7 @@ class Credential(Named):
 
     def introspect(self) -> dict[str, Any]:
         """The state of the access token, from the authorization server."""
-        result = self._client.invoke("oauth.introspect", {"credential": self.name})
-        found: dict[str, Any] = result["answer"]
-        return found
+        return dict((self._client.invoke("oauth.introspect", {"credential": self.name}))["answer"])
 
 
 class Credentials:
@@ -134,9 +127,7 @@ class Credentials:
 
     def list(self) -> list[dict[str, Any]]:
         """All credentials, as in ``oauth.list``; while the store is locked, only the loaded credentials."""
-        result = self._client.invoke("oauth.list", {})
-        found: list[dict[str, Any]] = result["credentials"]
-        return found
+        return [*(self._client.invoke("oauth.list", {}))["credentials"]]
 
     def discover(self, issuer: str | None = None, *, resource: str | None = None) -> dict[str, Any]:
         """The metadata of an authorization server (RFC 8414): of ``issuer``, or of the server that ``resource`` names
@@ -144,8 +135,7 @@ class Credentials:
         if (issuer is None) == (resource is None):
             raise TypeError("give either an issuer or a resource")
         result = self._client.invoke("oauth.discover", present(issuer=issuer, resource=resource))
-        found: dict[str, Any] = result["metadata"]
-        return found
+        return dict(result["metadata"])
 
     def refresher(
         self, name: str | None = None, **given: Any

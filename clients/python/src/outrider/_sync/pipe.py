@@ -5,27 +5,20 @@
 from __future__ import annotations
 
 from _socket import MSG_DONTWAIT, MSG_PEEK, SHUT_RDWR
+from _socket import socket as Socket
 from _thread import TIMEOUT_MAX, allocate_lock
 from contextlib import suppress
 from io import RawIOBase
 from select import POLLIN, POLLOUT, poll
 from time import monotonic
 
-from .._connection.locks import atomic_acquire
+from .._connection.waiters import atomic_acquire
 from .._connection.discovery import connect
 from .._protocol.exceptions import OutriderError
 from .._protocol.frames import call_frame, encode
-from .._resources.reading import attached, cut
+from .._protocol.hints import Any, Callable
+from .._resources.reading import Reading, attached, cut
 from .._resources.records import Records
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from _socket import socket as Socket
-    from collections.abc import Callable
-    from typing import Any
-
-    from .._resources.reading import Reading
-
 
 _LONGEST = (1 << 31) - 1
 """Milliseconds for which ``poll`` can wait."""

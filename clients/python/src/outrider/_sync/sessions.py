@@ -7,33 +7,28 @@ from __future__ import annotations
 
 import os
 
+from .._connection.blocking import Connection
+
 from time import sleep
 from .._connection.discovery import PAUSES
 from .._connection.wire import Unsent
-from .._protocol.exceptions import HandleError
+from .._protocol.exceptions import HandleError, OutriderError
+from .._protocol.hints import Any, Callable, Iterable, Mapping, Unpack
 from .._protocol.openings import Dropped
-from .._resources.events import Told, decorator, decorator_once
+from .._resources.events import Functions, Told, decorator, decorator_once
 from .._resources.responses import keep_raised
 from .._resources.sessions import KINDS, Plan
+from .calls import Calls
 from .ends import Closing, end_by
+from .responses import Response
 from .variant import SerialLock, settled
 from .verbs import Verbs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import Any
-
-    from typing_extensions import Unpack
-
-    from .._connection.blocking import Connection
-    from .._protocol.exceptions import OutriderError
     from .._protocol.options import Item, Options
-    from .._resources.events import Functions
-    from .calls import Calls
     from .cookies import Cookies
     from .transfers import Downloads, Request
-    from .responses import Response
     from .verbs import Result
 
 

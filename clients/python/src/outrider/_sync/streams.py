@@ -5,26 +5,20 @@
 
 from __future__ import annotations
 
+import os
+
+from .._protocol.hints import Any, Iterator, Callable
+from .._protocol.models import Headers
+from .._protocol.parameters import Opened
 from .._resources.reading import PATIENCE, PIECE, Reading, closing
+from .calls import Calls
 from .ends import Closing, end_by
-from .pipe import open_pipe
+from .pipe import Pipe, open_pipe
 from .responses import Response, end_check
 from .variant import iteration
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import os
-
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from .._protocol.models import Headers
-    from .._protocol.parameters import Opened
-    from .calls import Calls
-    from .pipe import Pipe
-
-    # the methods of the same name hide it
-    Bytes = bytes
+# the methods of the same name hide it
+Bytes = bytes
 
 
 class Stream(Closing):
@@ -146,7 +140,7 @@ class Stream(Closing):
 
         The file appears when it is complete: a body that ends early leaves none.
         """
-        from .._protocol.files import absolute
+        from .._protocol.arguments import absolute
         from .._resources.saving import whole_file
 
         target = absolute(path)

@@ -7,23 +7,20 @@ from __future__ import annotations
 
 from time import monotonic
 
-from .._connection.locks import Turns, atomic_acquire, refuse_nested
+from .._connection.waiters import Turns, atomic_acquire, refuse_nested
 from .._protocol.arguments import present
 from .._protocol.exceptions import StreamError, from_failure
+from .._protocol.hints import Any, Iterator, Callable
 from .._protocol.openings import Dropped
 from .._resources.feeding import Patience, pieces, written
 from .._resources.reading import PATIENCE, PIECE, WAIT, data_of
 from .._resources.sockets import Reachability, late, opened
+from .calls import Calls
 from .ends import Closing, end_by
 from .variant import iteration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from .calls import Calls
     from .events import EventStream
 
 

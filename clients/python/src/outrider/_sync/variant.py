@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from _thread import RLock
 
+from .._protocol.hints import Any, Callable, Iterable, Iterator, Mapping
+from .._protocol.models import Event
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Any, TypeVar, Union
-
-    from .._protocol.models import Event
+    from typing import TypeVar, Union
 
     Handler = TypeVar("Handler", bound=Callable[[Event], object])
     Reply = Union[Mapping[str, Any], None]

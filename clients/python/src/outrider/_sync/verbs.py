@@ -5,16 +5,16 @@
 
 from __future__ import annotations
 
+import os
+
+from .._protocol.hints import Any, Callable, Mapping, Unpack
+from .._protocol.parameters import Built, Defaults, Opened
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Mapping
-    from typing import Any, TypeVar
-
-    from typing_extensions import Unpack
+    from typing import TypeVar
 
     from .._protocol.options import Options, SSEOptions
-    from .._protocol.parameters import Opened
     from .calls import Calls
     from .event_source import EventSource
     from .responses import Response
@@ -47,6 +47,15 @@ class Verbs:
         """Starts a request, when there is a place if the service may call functions."""
         return work()
 
+    def _opened_by(
+        self, call: str, build: Callable[[str, Any, Defaults], Built], url: str, options: Mapping[str, Any]
+    ) -> Callable[[], Opened]:
+        def opening() -> Opened:
+            built = build(url, self._own(options), self._caller()._defaults)
+            return built, self._result(call, built.params, built.guard)
+
+        return opening
+
     def stream(self, url: str, *, method: str = "GET", **options: Unpack[Options]) -> Stream:
         """Sends a request, waits for the response head, and streams the body; options as for :meth:`get`.
 
@@ -62,26 +71,16 @@ class Verbs:
         from .._resources.reading import build_stream
         from .streams import Stream
 
-        client = self._caller()
-
-        def opening() -> Opened:
-            built = build_stream(method, url, self._own(options), client._defaults)
-            return built, self._result("stream.open", built.params, built.guard)
-
-        return Stream(client, opening)
+        opening = self._opened_by("stream.open", lambda *given: build_stream(method, *given), url, options)
+        return Stream(self._caller(), opening)
 
     def sse(self, url: str, **options: Unpack[SSEOptions]) -> EventSource:
         """Opens an event stream: the events of a server, as they come; see :class:`outrider.EventSource`."""
         from .._resources.sockets import build_sse, first_id
         from .event_source import EventSource
 
-        client = self._caller()
-
-        def opening() -> Opened:
-            built = build_sse(url, self._own(options), client._defaults)
-            return built, self._result("sse.open", built.params, built.guard)
-
-        return EventSource(client, opening, first_id(options))
+        opening = self._opened_by("sse.open", build_sse, url, options)
+        return EventSource(self._caller(), opening, first_id(options))
 
     def websocket(self, url: str, **options: Any) -> WebSocket:
         """Opens a WebSocket; see :class:`outrider.WebSocket`.
@@ -98,13 +97,7 @@ class Verbs:
         from .._resources.sockets import build_websocket
         from .websockets import WebSocket
 
-        client = self._caller()
-
-        def opening() -> Opened:
-            built = build_websocket(url, self._own(options), client._defaults)
-            return built, self._result("websocket.open", built.params, built.guard)
-
-        return WebSocket(client, opening)
+        return WebSocket(self._caller(), self._opened_by("websocket.open", build_websocket, url, options))
 
     def tcp(
         self, host: str | None = None, port: int | None = None, *, path: str | os.PathLike[str] | None = None,

@@ -7,19 +7,14 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock, start_new_thread
 
+from .._connection.blocking import Connection
 from .._protocol.exceptions import HandleError, OutriderError, ServerGone
 from .._protocol.frames import encode, unpack
+from .._protocol.hints import Any, Callable
+from .._protocol.models import Event
 from .._resources.events import SUBSCRIBING, Sieve, Subscribed, ended, interrupted, wish
+from .calls import Calls
 from .events import EventStream, complain
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from .._connection.blocking import Connection
-    from .._protocol.models import Event
-    from .calls import Calls
 
 
 class Watch(Subscribed, EventStream):

@@ -8,25 +8,20 @@ from __future__ import annotations
 from collections import deque
 from time import monotonic
 
-from .._connection.locks import Turns, atomic_acquire, refuse_nested
+from .._connection.waiters import Turns, atomic_acquire, refuse_nested
 from .._protocol.arguments import present
 from .._protocol.exceptions import HandleError, ServerGone, from_failure
 from .._protocol.frames import encode
+from .._protocol.hints import Any, Iterator, Callable, NoReturn
 from .._protocol.openings import Dropped
+from .._protocol.parameters import Opened
 from .._resources.reading import PATIENCE, WAIT
 from .._resources.records import control, record
 from .._resources.sockets import ORDERLY, WebSocketClosed, checked_close, late, message_of, sent_message
+from .calls import Calls
 from .ends import Closing, end_by
+from .pipe import Channel, open_channel
 from .responses import Response
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Callable
-    from typing import Any, NoReturn
-
-    from .._protocol.parameters import Opened
-    from .calls import Calls
-    from .pipe import Channel
 
 _LEAVING = 10
 """Seconds for the end of a WebSocket; the service waits for 5 seconds for the server."""
@@ -81,8 +76,6 @@ class WebSocket(Dropped, Closing):
         self._stream = result.get("stream")
         path = self._client._socket_path()
         if path is not None and self._stream is not None:
-            from .pipe import open_channel
-
             try:
                 self._channel = open_channel(path, self._stream)
             except BaseException:

@@ -30,14 +30,9 @@ import tempfile
 import time
 
 from .._connection.discovery import binary
-from .._protocol.arguments import meant, present
+from .._protocol.arguments import absolute, meant, present
 from .._protocol.exceptions import OutriderError, ReplayError, ServerNotFound
-from .._protocol.files import absolute
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+from .._protocol.hints import Any, Mapping
 
 __all__ = ["RecordingFailed", "Stage", "replay", "stubs"]
 
@@ -126,8 +121,7 @@ class Stage:
         return self
 
     def _wait(self, socket: str) -> None:
-        from _socket import AF_UNIX
-        from _socket import socket as Socket
+        from _socket import AF_UNIX, socket as Socket
 
         process, deadline = self._process, time.monotonic() + _START_SECONDS
         assert process is not None and process.stderr is not None
@@ -210,18 +204,15 @@ class Stage:
 
     def added(self) -> list[dict[str, Any]]:
         """The stubs, with their hits."""
-        found: list[dict[str, Any]] = self._client.call("stub.list", session="*")["stubs"]
-        return found
+        return list(self._client.call("stub.list", session="*")["stubs"])
 
     def requests(self, stub: str | None = None) -> list[dict[str, Any]]:
         """The requests that came, without their secrets."""
-        found: list[dict[str, Any]] = self._client.call("stub.requests", session="*", **present(stub=stub))["requests"]
-        return found
+        return list(self._client.call("stub.requests", session="*", **present(stub=stub))["requests"])
 
     def info(self) -> dict[str, Any]:
         """The state of the cassette, from ``replay.get``."""
-        found: dict[str, Any] = self._client.call("replay.get", session="*")
-        return found
+        return dict(self._client.call("replay.get", session="*"))
 
 
 def _check(mode: str, options: Mapping[str, Any]) -> None:

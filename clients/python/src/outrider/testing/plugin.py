@@ -24,17 +24,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from pathlib import Path
 
 import pytest
 
 from .._protocol.exceptions import ReplayError
+from .._protocol.hints import Any, Iterator
 from . import MODES, RecordingFailed, Stage
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-    from typing import Any
 
 _LONGEST = 200
 
