@@ -30,18 +30,27 @@ extension NetworkPath {
     /// The local addresses of this machine, 4 or 16 bytes each; nil if unknown.
     static func localAddresses() -> Set<[UInt8]>? { interfaceAddresses().map { Set($0.map(\.bytes)) } }
 
-    /// Whether a socket of this machine may have the address; true if unknown.
+    /// Whether a socket of this machine may have the address, though no interface has the address; true if unknown.
     static func isOwn(_ bytes: [UInt8]) -> Bool {
-        guard let address = try? SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: 0) else { return true }
+        // with `ip_nonlocal_bind` (ip(7)), a socket may have any address, even an address of documentation (RFC 5737,
+        // RFC 3849)
+        let foreign: [UInt8] =
+            bytes.count == 4 ? [192, 0, 2, 1] : [0x20, 0x01, 0x0D, 0xB8] + Array(repeating: 0, count: 12)
+        return canBind(bytes) ?? true && canBind(foreign) != true
+    }
+
+    /// Nil if unknown.
+    private static func canBind(_ bytes: [UInt8]) -> Bool? {
+        guard let address = try? SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: 0) else { return nil }
         // safe: the constants are small
         let kind = CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
         let descriptor = socket(bytes.count == 4 ? AF_INET : AF_INET6, kind, 0)
-        guard descriptor >= 0 else { return true }
+        guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         return address.withSockAddr { pointer, size in bind(descriptor, pointer, socklen_t(clamping: size)) == 0 }
     }
 
-    /// Whether this machine has an address for connections to the other, so that a port is what they lack.
+    /// Whether this machine has an address for connections to the other, so that only a port is missing.
     static func hasAddress(towards other: SocketAddress) -> Bool {
         guard let bytes = other.networkBytes, let own = localAddresses() else { return true }
         if other.outwardBytes == nil { return bytes.count == 4 || own.contains(bytes) }
