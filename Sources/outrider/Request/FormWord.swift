@@ -98,27 +98,29 @@ struct FormWord {
     }
 
     private mutating func takeAttributes(_ text: Substring, of word: String) throws(CommandFailure) {
-        // what follows a semicolon or an equals sign may begin with a combining mark
+        // the text behind a semicolon or an equals sign may begin with a combining mark
         var left = text.unicodeScalars
         while left.first == ";" {
             left = left.dropFirst().drop { $0 == " " }
             guard let equals = left.firstIndex(of: "=") else { break }
             let (value, rest) = try Self.value(Substring(left[equals...].dropFirst()), in: word)
-            switch Substring(left[..<equals]) {
+            let name = String(left[..<equals])
+            // as curl compares
+            switch name.lowercased() {
             case "type" where value.contains(","):
                 throw CommandFailure(.usage, "\(word): a part has a single file: write an option -F for each file")
             case "type": type = value
             case "filename": filename = value
             case "headers": fields += try RequestWords.fields([value]).fields
-            case let other:
-                guard let begun = type, other != "encoder" else {
+            case let lowered:
+                guard let begun = type, lowered != "encoder" else {
                     throw CommandFailure(
                         .usage,
-                        "\(word): a part has no \(other) (it has ;type=, ;filename=, ;headers=; quote a text with semicolons)"
+                        "\(word): a part has no \(name) (it has ;type=, ;filename=, ;headers=; quote a text with semicolons)"
                     )
                 }
                 // a parameter of the type, as in ;type=text/html;charset=utf-8
-                type = "\(begun);\(other)=\(value)"
+                type = "\(begun);\(name)=\(value)"
             }
             left = rest.unicodeScalars
         }

@@ -99,7 +99,7 @@ enum OptionAdvice {
         (["--load-cookies"], "write -b FILE"),
         (["--save-cookies"], "write -c FILE"),
         (["--spider"], "write `outrider head URL`"),
-        (["--directory-prefix", "-P"], "write --output-dir DIRECTORY -O"),
+        (["--directory-prefix", "-P"], "write --create-dirs --output-dir DIRECTORY -O"),
         (["--content-disposition"], "write `outrider download URL`"),
         (["--mirror", "--recursive"], "not there: a command requests the URLs that it names, and no links"),
     ]
@@ -135,6 +135,7 @@ enum OptionAdvice {
             (["--compressed"], "not needed: compressed streams are accepted"),
             (["-m", "--max-time"], "write `timeout SECONDS outrider sse URL`"),
             (["-C", "--continue-at"], "write --last-event-id ID, which resumes"),
+            (["--output-dir", "--directory-prefix", "-P"], "write >FILE"),
             (["-o", "--output"], "write >FILE"),
             (["--url"], "write the URL alone"),
         ],

@@ -35,6 +35,7 @@ URL = "http://127.0.0.1:9/"
         ("get", "--no-check-certificate", "-k"), ("download", "--no-check-certificate", "-k"),
         ("get", "--post-data", "-d DATA"), ("download", "--spider", "outrider head"), ("get", "--quiet", "-s"),
         ("get", "-qO-", "standard output"), ("get", "-P", "--output-dir"), ("download", "-P", "-o DIRECTORY/"),
+        ("sse", "-P", ">FILE"),
         ("get", "-Y", "--timeout"), ("download", "--etag-save", "outrider get"), ("get", "--stderr", "2>FILE"),
         ("download", "-C", "resumes"), ("download", "--fail", "not needed"), ("download", "-Z", "--segments"),
         ("download", "-w", "outrider get"), ("download", "-K", "command line"),
