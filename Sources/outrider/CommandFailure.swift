@@ -22,7 +22,7 @@ struct CommandFailure: Error {
     var message: String?
     /// A second sentence, on a line of its own.
     var note: String?
-    /// The word of OAuth for it, if it is about a credential.
+    /// The OAuth reason of a failure about a credential.
     var reason: String?
     /// The service ended before reading the whole message, so the message had no effect.
     var isUnread = false

@@ -228,8 +228,8 @@ struct LoginCommand: AsyncParsableCommand {
         return found
     }
 
-    /// Creates the credential. Another one of that name may be that of a first login with a wrong client, which never
-    /// succeeded: such a credential is replaced.
+    /// Creates the credential, in place of a credential of that name whose first login, with a wrong client, never
+    /// succeeded.
     private func create(_ spec: JSONObject, _ client: inout ServiceClient) throws(CommandFailure) {
         do throws(CommandFailure) {
             _ = try client.result("oauth.create", spec)
@@ -241,10 +241,10 @@ struct LoginCommand: AsyncParsableCommand {
                 ["clientId", "grant", "persist", "resources"].contains(where: { known[$0] != (spec[$0] ?? .array([])) })
             else { throw error }
             _ = try client.result("oauth.delete", ["credential": .string(name)])
-            StandardError.line(
-                "outrider: replaced the credential \(FieldRules.shown(name)), which never logged in; a login of it "
-                    + "elsewhere, if any, has ended")
             _ = try client.result("oauth.create", spec)
+            StandardError.line(
+                "outrider: replaced the credential \(FieldRules.shown(name)), which never logged in; a login of that "
+                    + "name in another terminal ends")
         }
     }
 

@@ -19,7 +19,7 @@ protocol TokenEndpoint: Sendable {
 /// How a request to an authorization server ended.
 enum TokenOutcome {
     case responded(TokenEndpointResponse)
-    /// The server ended the TLS handshake, which ends after the first bytes of the request, and read nothing of it.
+    /// The server ended the TLS handshake, which ends after the first bytes of the request, and read nothing of the request.
     case refused(OAuthFailure)
     /// The request may have arrived; with the response so far.
     case lost(TokenEndpointResponse?, after: Double, why: HTTPFailure)

@@ -63,7 +63,7 @@ extension Exchange {
     }
 
     /// Ends the exchange at its limit, too, if the client does not read its stream. A client that reads gets, for half a
-    /// second, what has come, and then the failure.
+    /// second, the bytes that have come, and then the failure.
     package func endedUnread(_ failure: HTTPFailure) {
         guard failure.kind == .timedOut, failure.phase == .total, outlet?.hasTaken == true else { return }
         _ = environment.executors.later(seconds: 0.5) { [weak self] in self?.end(with: failure) }

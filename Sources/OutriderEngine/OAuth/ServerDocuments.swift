@@ -28,7 +28,7 @@ package final class ServerDocuments: Sendable {
         let memory = stage?.metadata ?? known
         if !fresh, let found = memory.metadata(of: issuer) { return found }
         var complaints: [String] = []
-        // one place may be that of another issuer on the same host
+        // another issuer on the same host may have a document, too
         var refusal: OAuthFailure?
         for place in try ServerMetadata.places(of: issuer) {
             do throws(OAuthFailure) {

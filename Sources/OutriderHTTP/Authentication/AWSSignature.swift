@@ -20,11 +20,11 @@ package struct AWSSignature {
     /// Whether the hash of the body is sent as a field, and the path encoded once.
     package var isOfS3: Bool { service == "s3" }
 
-    /// The fields to add to a request: the time, the hash of the body for S3, and the signature. Those of the time and of
-    /// the hash that the request has already stay.
+    /// The fields to add to a request: the time, the hash of the body for S3, and the signature. A time and a hash that
+    /// the request has already stay.
     ///
     /// - Parameters:
-    ///   - fields: of the request. Those of AWS are signed, and the type of the body.
+    ///   - fields: of the request. `X-Amz-` fields and the type of the body are signed.
     ///   - hash: of the body, in hexadecimal, or `unsigned`.
     ///   - now: seconds since 1970.
     package func fields(
@@ -71,8 +71,8 @@ package struct AWSSignature {
         value.split { $0 == " " || $0 == "\t" }.joined(separator: " ")
     }
 
-    /// The path as the server writes it: S3 encodes what the path means, and other services what they got, without empty
-    /// segments.
+    /// The path as the server writes it: S3 encodes the decoded path, and other services encode the path as sent,
+    /// without empty segments.
     private func path(_ sent: Substring) -> String {
         let segments = sent.split(separator: "/", omittingEmptySubsequences: !isOfS3).map { segment in
             isOfS3 ? Self.encoded(PercentEncoding.decode(segment.utf8)) : Self.encoded(Array(segment.utf8))

@@ -45,8 +45,8 @@ package struct UserCredential: Sendable, Hashable, CustomStringConvertible, Cust
         return scheme == .digest || isConfidential
     }
 
-    /// Compares bytes: a password that was typed again in another normal form is another one for most servers. Equal bytes
-    /// have equal hashes, so that the hash of the texts serves.
+    /// Compares bytes: a password in another normal form is another password for most servers. Equal bytes have equal
+    /// hashes, so that the hash of the texts serves.
     package static func == (one: UserCredential, other: UserCredential) -> Bool {
         one.hasLogin(of: other) && one.schemes == other.schemes
     }

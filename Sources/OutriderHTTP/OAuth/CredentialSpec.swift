@@ -104,7 +104,7 @@ package enum ClientAuthentication: Sendable, Equatable {
     case certificate(file: String, key: String)
 }
 
-/// A parameter that some servers want beside those of the standards. No secret.
+/// A parameter that some servers want and no standard has. No secret.
 package struct OAuthParameter: Sendable, Equatable {
     package var name: String
     package var value: String

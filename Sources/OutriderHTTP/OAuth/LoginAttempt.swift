@@ -12,8 +12,8 @@ package struct LoginAttempt: Sendable {
     package struct Options: Sendable {
         /// In place of the credential's own.
         package var scope: [String]?
-        /// Further parameters, such as `prompt` or `login_hint`, in place of those of the same name in the credential
-        /// or in its URL.
+        /// Further parameters, such as `prompt` or `login_hint`, in place of parameters of the same name in the
+        /// credential or in its URL.
         package var parameters: [OAuthParameter] = []
 
         package init() {}

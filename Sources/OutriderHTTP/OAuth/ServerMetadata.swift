@@ -50,8 +50,8 @@ package struct ServerMetadata: Sendable, Equatable {
         document = members
     }
 
-    /// With those of `mtls_endpoint_aliases` for a client that shows a certificate (RFC 8705 section 5). Other clients do
-    /// not look at the aliases, nor at faults in them.
+    /// For a client that shows a certificate, with the endpoints of `mtls_endpoint_aliases` (RFC 8705 section 5). For
+    /// other clients, neither the aliases nor their faults count.
     package func endpoints(for authentication: ClientAuthentication) throws(OAuthFailure) -> OAuthEndpoints {
         guard case .certificate = authentication, let value = document[Self.aliases], value != .null else {
             return endpoints

@@ -35,7 +35,7 @@ package struct TokenEntry {
         return form
     }
 
-    /// Takes the response. Fields keep their names; a body without members keeps what tells its kind.
+    /// Takes the response. Fields keep their names; a body without members keeps its kind.
     package mutating func take(_ head: AttemptScript.Head, _ body: [UInt8], _ kind: Kind, isComplete: Bool = true) {
         let scanned = TokenResponseScanner.scan(body, isComplete: isComplete)
         var found = FoundSecrets()

@@ -39,7 +39,7 @@ package struct OpenAPIImport {
     var schemas: [JSONObject.Member] = []
     /// The schemas that schemas of parameters refer to.
     var definitions: JSONObject = [:]
-    /// The next number for a repeated endpoint name.
+    /// The names so far.
     private var names: Set<String> = []
     /// The next number of a name that occurs again.
     private var numbers: [String: Int] = [:]

@@ -13,7 +13,7 @@ enum HostName {
             throw .invalidURL("the host is not UTF-8 text")
         }
         let mapped = decoded.utf8.allSatisfy { $0 < 0x80 } ? decoded.lowercased() : try map(decoded)
-        // not by characters: a dot and the mark behind the dot are a single one
+        // by scalars, since a dot and the mark behind the dot are a single character
         let labels = mapped.unicodeScalars.split(separator: ".", omittingEmptySubsequences: false)
         let ascii = try labels.map { label throws(HTTPFailure) in try asciiLabel(label) }
         let host = ascii.joined(separator: ".")

@@ -88,7 +88,7 @@ extension ScopeParameter {
     }
 }
 
-/// Parameters that a server wants beside those of the standards, by name.
+/// Parameters by name that a server wants and no standard has.
 struct OAuthParametersParameter: JSONDecodable, Sendable {
     var list: [OAuthParameter] = []
 

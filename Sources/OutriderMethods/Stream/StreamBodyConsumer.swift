@@ -17,7 +17,7 @@ final class StreamBodyConsumer: BodyOutlet {
         var state: State?
         var waiter: CheckedContinuation<Void, Never>?
         var begun: (@Sendable () -> ExchangeOutcome?)?
-        /// The head goes to the client, who could not tell that the body belongs to another one.
+        /// The client has the head, so that the body of another response must not follow.
         var tellsHead = false
     }
 

@@ -51,7 +51,7 @@ extension RPCError {
         self.init(.invalidParams, Self.sentence(complaint), data: data)
     }
 
-    /// The sentence of the complaint, with the way to write what was meant, as far as that can be told.
+    /// The sentence of the complaint, with a correction if the meaning is known.
     private static func sentence(_ complaint: JSONComplaint) -> String {
         guard let name = complaint.pointer.names.last else { return complaint.placed(orUnder: "params") }
         guard let known = complaint.known, complaint.isUnknown(name) else {

@@ -15,11 +15,11 @@ struct AddressWatch {
     private var isOpened = false
     /// Whether the addresses are to be read, though the socket tells no change.
     private var isDue = false
-    /// The addresses at the last look; nil before it.
+    /// The addresses at the last look; nil before any.
     private var own: Set<[UInt8]>?
-    /// Connections of HTTP/1 beyond the loopback; those of HTTP/2 send PINGs.
+    /// Connections of HTTP/1 beyond the loopback; connections of HTTP/2 send PINGs.
     private var outward: [PoolMachine.ConnectionID: HTTP1Connection] = [:]
-    /// Those whose address was gone at the last look.
+    /// Connections whose address was gone at the last look.
     private var suspects: Set<PoolMachine.ConnectionID> = []
     fileprivate var lookout: Scheduled<Void>?
 
@@ -31,7 +31,7 @@ struct AddressWatch {
         socket = RouteSocket()
     }
 
-    /// The addresses of this machine; nil if they are known, and none has changed since the last call.
+    /// The addresses of this machine; nil if known, and without a change since the last call.
     mutating func changed() -> Set<[UInt8]>? {
         guard let socket, socket.hasRung() || isDue else { return nil }
         let now = NetworkPath.localAddresses()

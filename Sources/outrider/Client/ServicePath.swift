@@ -74,7 +74,7 @@ struct ServicePath {
     /// Why no service can start at the path; nil if nothing is known to prevent that.
     var obstacle: String? {
         var place = socket.directory
-        // a missing one is made
+        // the start of a service makes a missing directory
         if access(place, F_OK) != 0, errno == ENOENT { place = SocketPath.directory(of: place) }
         guard access(place, W_OK | X_OK) != 0 else { return nil }
         let own = isNamed ? "" : "set XDG_RUNTIME_DIR to a directory of your own, or "
