@@ -23,6 +23,7 @@ def ci(tmp_path):
     ):  # fmt: skip
         root = tmp_path / "checkout"
         for name, text in {
+            "Package.swift": "",
             "Makefile": f"build:\n\t@{release}\ntest:\n\t@{test}\n",
             "scripts/test": f"#!/bin/sh\nif [ $1 = --build ]; then {tests}; else {debug}; fi\n",
             "scripts/check": f"#!/bin/sh\n{check}\n",
