@@ -16,6 +16,9 @@ package enum ConnectionEnd: Sendable, Equatable {
     case inBody
     /// The server has not processed the request, so any method may be sent again (RFC 9113 section 8.7).
     case unprocessed
+    /// The same, on a connection that the server ends after the requests of others: a crowd at a server that limits the
+    /// requests of a connection needs many connections, and each carries a request.
+    case passedOver
     /// The server requires HTTP/1.1 for this request (HTTP_1_1_REQUIRED, RFC 9113 section 7).
     case needsHTTP11
 }

@@ -10,8 +10,7 @@
 package enum Replay {
     /// How often an attempt that the server did not process is sent again (RFC 9113 section 8.7).
     package static let mostUnprocessed = 3
-    /// How often, in addition, if the server refused for a reason that passes, such as a limit of the requests of a
-    /// connection: a crowd of requests then needs several connections.
+    /// How often, in addition, if the settings of the server allowed no request at that time.
     package static let mostRefusedForNow = 20
 
     /// - Parameter hasKey: whether the request has an `Idempotency-Key`.

@@ -43,8 +43,8 @@ extension HTTP2Machine {
             return refuse(id, "ends after \(stream.got) bytes of \(declared)", .connectionLost)
         }
         _ = streams.change(id) { $0.remote = .closed }
-        // the server does not need the rest of a body that is still being sent
-        if !stream.localClosed { reset(id, .noError) }
+        // the server has what is behind its response, and does not need the rest of a body that is still being sent
+        if stream.localClosed { liveness.reached(stream.ahead) } else { reset(id, .noError) }
         end(id, .ended(id, trailers: trailers))
     }
 

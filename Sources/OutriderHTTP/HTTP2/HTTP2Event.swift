@@ -32,6 +32,8 @@ package enum HTTP2Event: Sendable, Equatable {
 package enum HTTP2StreamEnd: Sendable, Equatable {
     /// The server has not processed the request: any method may be sent again (RFC 9113 section 8.7).
     case unprocessed(HTTP2Fault)
+    /// The same, on a connection that the server ends after the requests of others.
+    case passedOver(HTTP2Fault)
     /// The server requires HTTP/1.1 for the request.
     case needsHTTP11
     /// The server reset the stream.

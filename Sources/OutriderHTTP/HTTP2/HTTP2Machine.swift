@@ -51,8 +51,8 @@ package struct HTTP2Machine: ~Copyable {
     var acksInFlight = 0
     /// GOAWAY of the peer.
     var peerFault: HTTP2Fault?
-    /// Whether GOAWAY says that streams were processed.
-    var hasProcessed = false
+    /// Whether the peer ends the connection after other streams, as when it limits the requests of a connection.
+    package internal(set) var endsAfterOthers = false
     var now: Double
     var lastCapacity: Int
     /// Taken ones are nil.
@@ -92,11 +92,8 @@ package struct HTTP2Machine: ~Copyable {
         return awaitsSettings == nil ? peer.streams : assumed
     }
 
-    /// Whether the peer refuses streams for a reason that passes: the peer's settings allow none at present, or its
-    /// GOAWAY names streams that were processed, as when a server limits the requests of a connection.
-    package var refusesForNow: Bool {
-        hasProcessed || phase == .running && awaitsSettings == nil && peer.streams == 0
-    }
+    /// Whether the peer's settings allow no streams at present.
+    package var refusesForNow: Bool { phase == .running && awaitsSettings == nil && peer.streams == 0 }
 
     /// Whether `begin` can make a stream now.
     package var canBegin: Bool { openStreams < capacity }
@@ -167,7 +164,7 @@ package struct HTTP2Machine: ~Copyable {
         requestHead.write(request, isKnown: isKnown, &encoder, &writer.output)
         writer.endHeaders(start, stream: number, endStream: !request.hasBody)
         openStreams += 1
-        let id = streams.add(HTTP2Stream(number, request, window: peer.window, now: now))
+        let id = streams.add(HTTP2Stream(number, request, window: peer.window, ahead: liveness.sent, now: now))
         if nextNumber >= 0x7FFF_FFFF { beginDraining() }
         return id
     }

@@ -199,9 +199,9 @@ extension HTTP2Machine {
         if fault.code != .noError || peerFault == nil { peerFault = fault }
         phase = .draining
         // the highest number is a warning of the end, and names none
-        hasProcessed = fault.code == .noError && last > 0 && last < 0x7FFF_FFFF
+        endsAfterOthers = fault.code == .noError && last > 0 && last < 0x7FFF_FFFF && nextNumber > 1
         for id in streams.ids where id.number > last {
-            end(id, .broke(id, .unprocessed(fault)))
+            end(id, .broke(id, endsAfterOthers ? .passedOver(fault) : .unprocessed(fault)))
         }
         noteCapacity()
         closeIfDone()

@@ -28,12 +28,14 @@ extension HTTP2Machine {
         let most = min(HTTP2FrameWriter.mostPayload, sendWindow.left, stream.send.left)
         let bytes = max(0, min(stream.queued, most))
         let isLast = stream.queuedLast && bytes == stream.queued
-        let now = now
+        liveness.sends(bytes)
+        let (now, sent) = (now, liveness.sent)
         _ = streams.change(id) { stream in
             stream.isInLine = false
             stream.queued -= bytes
             stream.send.take(bytes)
             stream.localClosed = isLast
+            if isLast { stream.ahead = sent }
             stream.lastMoved = now
         }
         // the window of a stream may have shrunk while the stream stood in line

@@ -15,6 +15,8 @@ struct HTTP2Stream {
     /// Bytes that the caller can send, and whether the body ends with them.
     var queued = 0
     var queuedLast = false
+    /// Bytes of bodies on the connection up to the last frame that opens or ends the request.
+    var ahead: Int64
     var isInLine = false
     /// The rest of the body waits, also in the line.
     var isPaused = false
@@ -32,13 +34,14 @@ struct HTTP2Stream {
     /// When the last frame was received or sent.
     var lastMoved: Double
 
-    init(_ number: UInt32, _ request: HTTP2Request, window: Int, now: Double) {
+    init(_ number: UInt32, _ request: HTTP2Request, window: Int, ahead: Int64, now: Double) {
         self.number = number
         send = HTTP2Window(window)
         receive = HTTP2ReceiveWindow(HTTP2Settings.streamWindow)
         isLow = request.priority == .low
         hasNoBody = request.attempt.method == "HEAD"
         localClosed = !request.hasBody
+        self.ahead = ahead
         lastMoved = now
     }
 

@@ -24,9 +24,10 @@ protocol AttemptConnection: AnyObject {
     /// The time of the pool's clock from which the connection must not lie idle; infinite if its server names none.
     var idleUntil: Double { get }
 
-    /// Whether the server refuses attempts for a reason that passes: it allows none at present, or ends a connection
-    /// that has carried others.
+    /// Whether the server allows no attempts at present.
     var refusesForNow: Bool { get }
+    /// Whether the server ends the connection after it has carried others.
+    var endsAfterOthers: Bool { get }
 
     /// The pool is about to lend a slot.
     func reserve(for holder: PoolHolder)
@@ -54,6 +55,7 @@ protocol AttemptConnection: AnyObject {
 extension AttemptConnection {
     var idleUntil: Double { .infinity }
     var refusesForNow: Bool { false }
+    var endsAfterOthers: Bool { false }
 }
 
 extension AttemptStream {

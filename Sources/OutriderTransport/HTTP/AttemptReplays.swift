@@ -23,9 +23,10 @@ struct AttemptReplays {
 
     mutating func bodyBegins(_ writer: BodyWriter) { bodyBegan = bodyBegan || writer.isUnrepeatable }
 
-    /// The connection ended before anything was written. False after ten such losses.
-    mutating func mayReplay() -> Bool {
-        losses += 1
+    /// The connection ended before anything was written. False after ten such losses; those behind the requests of
+    /// others do not count.
+    mutating func mayReplay(on ended: any AttemptConnection) -> Bool {
+        if !ended.endsAfterOthers { losses += 1 }
         return losses <= 10
     }
 
@@ -39,8 +40,8 @@ struct AttemptReplays {
         return false
     }
 
-    /// - Parameter forNow: the server refuses requests for a reason that passes, and could not say so before the request
-    ///   was sent: the refusal does not count, at most `Replay.mostRefusedForNow` times.
+    /// - Parameter forNow: the server allows no requests at present, and could not say so before the request was sent:
+    ///   the refusal does not count, at most `Replay.mostRefusedForNow` times.
     mutating func decide(
         _ end: ConnectionEnd, _ attempt: Attempt, _ key: PoolKey, responseBegan: Bool, forNow: Bool = false
     ) -> Verdict {
@@ -57,6 +58,8 @@ struct AttemptReplays {
             guard !responseBegan, attempt.body.isReplayable, unprocessed < Replay.mostUnprocessed else { return .no }
             if forNow, refusedForNow < Replay.mostRefusedForNow { refusedForNow += 1 } else { unprocessed += 1 }
             return .elsewhere
+        // each time another request was processed: their number is the limit
+        case .passedOver: return !responseBegan && attempt.body.isReplayable ? .elsewhere : .no
         case .needsHTTP11:
             guard !responseBegan, attempt.body.isReplayable, key.version == .auto else { return .no }
             return .overHTTP11

@@ -28,7 +28,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
     private var ticket: PoolMachine.WaiterID?
     private var opening: ConnectionOpening?
     /// The connection with a slot for the attempt, until the end of the stream.
-    private var connection: (any AttemptConnection)?
+    private(set) var connection: (any AttemptConnection)?
     private(set) var stream: (any AttemptStream)?
     /// Bytes of a sent body that the server had not received when it was looked at last.
     var unreceived = 0
@@ -228,7 +228,7 @@ extension AttemptRunner: PoolWaiter {
             guard let begun = try connection.begin(attempt, expects: expectation.isDeclared, for: self) else {
                 // the connection died just now: nothing was sent
                 (sent, self.connection) = (.notSent, nil)
-                return replays.mayReplay() ? sendAgain() : ended(.beforeResponse(replayable: false), nil)
+                return replays.mayReplay(on: connection) ? sendAgain() : ended(.beforeResponse(replayable: false), nil)
             }
             // the connection died of the first bytes: the attempt is over, or on another connection
             guard self.connection === connection else { return }
@@ -287,7 +287,7 @@ extension AttemptRunner: PoolWaiter {
         if let id = pool.ask(self, isReplay: isReplay, avoiding: avoiding) { ticket = id }
     }
 
-    private func sendAgain(avoiding: PoolMachine.ConnectionID? = nil) {
+    func sendAgain(avoiding: PoolMachine.ConnectionID? = nil) {
         letGo()
         // a Digest proof is for one sending alone (RFC 7616 section 3.4)
         if sent != .notSent, attempt.isProved { attempt = observer.sendsAgain(attempt) }
@@ -386,7 +386,7 @@ extension AttemptRunner: ConnectionUser {
         let (last, forNow) = (connection?.id, connection?.refusesForNow == true)
         stream = nil
         connection = nil
-        if end == .unprocessed { sent = .notSent }
+        if end == .unprocessed || end == .passedOver { sent = .notSent }
         switch replays.decide(end, attempt, key, responseBegan: stage != .sending, forNow: forNow) {
         case .no: self.end(certificateFault(error) ?? breakage(end, error))
         case .again: sendAgain()

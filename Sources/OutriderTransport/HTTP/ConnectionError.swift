@@ -30,7 +30,7 @@ struct ConnectionError {
             case .inHead: "\(ended) before the head of the response was complete\(cause)"
             case .inBody where isReset: "\(host) reset the stream in the body: got \(Self.count(body))\(cause)"
             case .inBody, .endsBody: "the connection to \(host) was lost in the body: got \(Self.count(body))\(cause)"
-            case .unprocessed: "\(host) refused the request without looking at it\(cause)"
+            case .unprocessed, .passedOver: "\(host) refused the request without looking at it\(cause)"
             case .needsHTTP11: "\(host) wants this request over HTTP/1.1 (use httpVersion \"1.1\")\(cause)"
             case .quiet: "the connection to \(host) was lost\(cause)"
             }

@@ -102,6 +102,7 @@ extension HTTP2StreamEnd {
     func words(_ error: (any Error)?) -> (ConnectionEnd, (any Error)?) {
         switch self {
         case .unprocessed(let fault): (.unprocessed, fault)
+        case .passedOver(let fault): (.passedOver, fault)
         case .needsHTTP11: (.needsHTTP11, HTTP2Fault(.http11Required))
         case .reset(let fault, let progress): (progress.end, fault.ofStream)
         case .lost(let fault, let progress): (progress.end, fault ?? error)

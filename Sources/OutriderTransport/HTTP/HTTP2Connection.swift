@@ -81,6 +81,7 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
     /// Attempts that it can carry at once.
     var capacity: Int { machine.capacity }
     var refusesForNow: Bool { machine.refusesForNow }
+    var endsAfterOthers: Bool { machine.endsAfterOthers }
 
     // MARK: what the pool wants
 

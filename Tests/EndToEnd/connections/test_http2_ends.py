@@ -138,7 +138,11 @@ def test_a_crowd_at_a_server_of_few_streams_is_served(wire):
 
 
 class Short(Listening):
-    """Responds to the first three requests of a connection, and says that others were not processed."""
+    """Responds to the first requests of a connection, and says that others were not processed."""
+
+    def __init__(self, last):
+        self.last = last
+        super().__init__()
 
     def serve(self, connection, number):
         read = connection.makefile("rb")
@@ -147,19 +151,29 @@ class Short(Listening):
         while len(top := read.read(9)) == 9:
             read.read(int.from_bytes(top[:3], "big"))
             stream = int.from_bytes(top[5:], "big")
-            if top[3] == HEADERS and stream <= 5:
+            if top[3] == HEADERS and stream <= self.last:
                 self.note(self.arrived, "/")
-                last = frame(GOAWAY, 0, 0, struct.pack("!II", 5, NO_ERROR)) if stream == 5 else b""
+                last = frame(GOAWAY, 0, 0, struct.pack("!II", stream, NO_ERROR)) if stream == self.last else b""
                 connection.sendall(head(stream, 5) + last)
 
 
-def test_a_crowd_at_a_server_that_limits_the_requests_of_a_connection_is_served(wire):
-    """Such a limit is `keepalive_requests` in nginx. A request that was refused four times had failed."""
-    with Short() as server:
+@pytest.mark.parametrize(("last", "count"), [(1, 100), (5, 120)])
+def test_a_crowd_at_a_server_that_limits_the_requests_of_a_connection_is_served(wire, last, count):
+    """Such a limit is `keepalive_requests` in nginx. A request that was refused 24 times had failed."""
+    with Short(last) as server:
         spec = {"url": server.url("/"), "httpVersion": "2", "method": "POST", "body": {"text": "once"}}
-        replies = wire.replies([wire.start("data.send", spec) for _ in range(30)], 60)
-    assert [reply["result"].get("error") for reply in replies.values()] == [None] * 30
-    assert len(server.arrived) == 30
+        replies = wire.replies([wire.start("data.send", spec) for _ in range(count)], 60)
+    assert [reply["result"].get("error") for reply in replies.values()] == [None] * count
+    assert len(server.arrived) == count
+
+
+def test_a_request_that_is_alone_on_ended_connections_is_refused_after_a_while(wire):
+    """Such a server claims to end the connection after others, and there are none."""
+    both = [lambda stream: frame(GOAWAY, 0, 0, struct.pack("!II", stream, NO_ERROR)), reset(REFUSED_STREAM)]
+    with Ending(*both) as server:
+        error = wire.call("data.send", {"url": server.url("/"), "httpVersion": "2"}, 20)["result"]["error"]
+        assert error["message"].endswith("refused the request without looking at it: REFUSED_STREAM"), error
+        assert server.connections == 4
 
 
 def test_a_server_that_never_allows_streams_ends_with_the_time_of_the_request(wire):
@@ -215,3 +229,34 @@ def test_a_server_that_reads_all_behind_an_early_head_gets_all(wire, tmp_path, k
         response = wire.call("data.send", params, 60)["result"]
         assert (response["ok"], response["status"], response["body"]["text"]) == (True, 400, "enough"), response
         assert server.body == size
+
+
+class Slow(Listening):
+    """Takes a body of any length at once, and reads the most of it late, as at the end of a slow way."""
+
+    def serve(self, connection, number):
+        read = connection.makefile("rb")
+        assert read.read(24).startswith(b"PRI")
+        largest = struct.pack("!HI", 4, (1 << 31) - 1)
+        connection.sendall(frame(SETTINGS, 0, 0, largest) + frame(WINDOW_UPDATE, 0, 0, struct.pack("!I", 1 << 30)))
+        got = 0
+        while len(top := read.read(9)) == 9:
+            payload, stream = read.read(int.from_bytes(top[:3], "big")), int.from_bytes(top[5:], "big")
+            if top[3] == PING and not top[4]:
+                connection.sendall(frame(PING, 1, 0, payload))
+            if top[3] != DATA:
+                continue
+            got += len(payload)
+            if got == len(payload):
+                # longer than a request waits for a connection that is silent without a reason
+                self.ended.wait(12)
+            if top[4]:
+                connection.sendall(head(stream) + frame(DATA, 1, stream, b"%d" % got))
+
+
+def test_a_long_body_on_a_slow_way_arrives(wire):
+    """The connection was given up after ten seconds, since its PING stood behind the body."""
+    with Slow() as server:
+        spec = {"url": server.url("/"), "httpVersion": "2", "method": "POST", "body": {"text": "x" * 1_000_000}}
+        result = wire.call("data.send", spec, 60)["result"]
+    assert result["ok"] and result["body"]["text"] == "1000000" and result["attempts"] == 1, result

@@ -160,6 +160,18 @@ struct AttemptRunnerTests {
         #expect(stream.user.wantsMore())
     }
 
+    @Test func `a held attempt does not begin on a connection from before a sleep`() {
+        let runner = stage.make(.local(1))
+        runner.hold()
+        runner.start(Outcome().completed)
+        stage.line.facts.local = [192, 0, 2, 1]
+        stage.pool.addresses.sleeps = 1
+        runner.release()
+        #expect(stage.line.isDeclined && stage.line.streams.isEmpty && runner.stage == .queued)
+        stage.lendSpare()
+        #expect(stage.spare.streams.count == 1)
+    }
+
     @Test func `a deadline that has passed names its phase, and ends the stream`() throws {
         var attempt = Attempt.local(1)
         attempt.timeouts.firstByte = 0.001
@@ -251,7 +263,7 @@ final class AttemptStage {
 final class ScriptedLine: AttemptConnection {
     let id: PoolMachine.ConnectionID
     let key = Borrower().key
-    let facts = ConnectionFacts()
+    var facts = ConnectionFacts()
     let place: ConnectionPlace
     let generation = 0
     let holder = PoolHolder()
@@ -260,6 +272,7 @@ final class ScriptedLine: AttemptConnection {
     var diesOfWriting = false
     private(set) var streams: [ScriptedStream] = []
     private(set) var isClosed = false
+    private(set) var isDeclined = false
     private let pool: ConnectionPool
 
     init(_ pool: ConnectionPool) {
@@ -271,7 +284,7 @@ final class ScriptedLine: AttemptConnection {
     func reserve(for holder: PoolHolder) {}
     func close() { isClosed = true }
     func drain() {}
-    func decline() {}
+    func decline() { isDeclined = true }
 
     func begin(_ attempt: Attempt, expects: Bool, for user: any ConnectionUser) throws(HTTPFailure) -> BegunStream? {
         guard !isDead else { return nil }
