@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import Glibc
 import NIOCore
 import OutriderHTTP
 
-/// Notices that this machine has lost an address: nothing arrives on connections from that address.
+/// Notices that this machine has lost an address, or has slept: nothing may arrive on connections from before.
 ///
 /// A check costs a system call, and happens only once there was a connection beyond the loopback.
 struct AddressWatch {
     /// Seconds between two looks while there are connections of HTTP/1.
     static let interval = 5.0
+    /// Seconds of sleep that connections outlive.
+    private static let shortSleep = 10.0
 
     private var socket: RouteSocket?
     private var isOpened = false
@@ -21,14 +24,38 @@ struct AddressWatch {
     private var outward: [PoolMachine.ConnectionID: HTTP1Connection] = [:]
     /// Connections whose address was gone at the last look.
     private var suspects: Set<PoolMachine.ConnectionID> = []
+    /// Seconds for which the machine had slept at the last look; nil before any connection that leads out.
+    private var slept: Double?
+    /// Sleeps that connections do not outlive.
+    var sleeps = 0
     fileprivate var lookout: Scheduled<Void>?
 
-    /// A connection that later attempts may use could lose its address.
+    /// A connection that later attempts may use could lose its address, or not outlive a sleep.
     mutating func watch(for facts: ConnectionFacts) {
+        if facts.leadsOut, slept == nil { slept = Self.secondsAsleep }
         guard !isOpened, facts.local != nil else { return }
         // the connection is older than the socket
         (isOpened, isDue) = (true, true)
         socket = RouteSocket()
+    }
+
+    /// Since the start of the machine: one clock goes on meanwhile, the other does not.
+    private static var secondsAsleep: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        let awake = Double(NIODeadline.now().uptimeNanoseconds) / 1e9
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9 - awake
+    }
+
+    /// Whether the machine has slept for long since the last call. Servers and routers may have given its connections
+    /// up meanwhile, and could not tell.
+    mutating func hasSlept() -> Bool {
+        guard let before = slept else { return false }
+        let asleep = Self.secondsAsleep
+        slept = asleep
+        guard asleep - before > Self.shortSleep else { return false }
+        sleeps &+= 1
+        return true
     }
 
     /// The addresses of this machine; nil if known, and without a change since the last call.
@@ -40,10 +67,7 @@ struct AddressWatch {
         return now
     }
 
-    fileprivate mutating func add(_ connection: HTTP1Connection) {
-        watch(for: connection.facts)
-        outward[connection.id] = connection
-    }
+    fileprivate mutating func add(_ connection: HTTP1Connection) { outward[connection.id] = connection }
 
     fileprivate mutating func remove(_ id: PoolMachine.ConnectionID) { outward[id] = nil }
 
@@ -81,8 +105,19 @@ extension ConnectionPool {
         }
     }
 
-    /// Ends connections without a request from addresses that are gone.
+    /// Whether a connection to another machine was opened before the last sleep.
+    func isFromBeforeSleep(_ connection: any AttemptConnection) -> Bool {
+        guard addresses.sleeps > 0 else { return false }
+        let facts = connection.facts
+        return facts.leadsOut && facts.sleeps != addresses.sleeps
+    }
+
+    /// Ends connections without a request from addresses that are gone, and from before a sleep.
     func endUnreachable() {
+        if addresses.hasSlept() {
+            spares.close()
+            end { isFromBeforeSleep($0) }
+        }
         if let own = addresses.changed() { end { $0.facts.isLost(own) } }
     }
 }

@@ -14,6 +14,8 @@ extension AttemptRunner: HoldableRunner {
         pool.deadlines.movedUp(self)
         if isBeginHeld {
             isBeginHeld = false
+            pool.endUnreachable()
+            if let connection, pool.isOutdated(connection, key) { return sendAgain() }
             return begin()
         }
         if !expectation.isWaiting { writer?.release() }

@@ -15,4 +15,11 @@ struct ConnectionFacts {
     var until = NIODeadline.distantFuture
     /// The 4 or 16 bytes of the local address; nil for the loopback and for sockets without an address.
     var local: [UInt8]?
+    /// Whether the connection is a tunnel through a proxy.
+    var isTunnel = false
+    /// The sleeps of the machine that the pool had noticed.
+    var sleeps = 0
+
+    /// Whether the connection leads to another machine, if only through a proxy of this machine.
+    var leadsOut: Bool { local != nil || isTunnel }
 }

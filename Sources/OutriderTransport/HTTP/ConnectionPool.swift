@@ -155,7 +155,6 @@ final class ConnectionPool: @unchecked Sendable {
     private func keep(_ connection: any AttemptConnection, evicting oldest: PoolMachine.ConnectionID?) {
         idle[connection.id] = connection
         firstEnd = min(firstEnd, connection.facts.until)
-        addresses.watch(for: connection.facts)
         if let oldest {
             shared[oldest] = nil
             idle.removeValue(forKey: oldest)?.close()
@@ -211,11 +210,11 @@ final class ConnectionPool: @unchecked Sendable {
     /// - Parameter capacity: attempts at a time; nil for a connection that carries them one after the other.
     func opened(_ connection: any AttemptConnection, capacity: Int?) {
         loop.assertInEventLoop()
+        addresses.watch(for: connection.facts)
         guard connection.key.mayBeShared else { return }
         if capacity != nil {
             shared[connection.id] = connection
             firstEnd = min(firstEnd, connection.facts.until)
-            addresses.watch(for: connection.facts)
         }
         serve(
             machine.opened(

@@ -40,10 +40,12 @@ extension ConnectionPool {
         end { $0.key.usesTLS && isGivenUp($0.key.security) }
     }
 
-    /// Whether the trust's files have changed since the connection was opened, or its time limit has passed.
+    /// Whether the machine has slept, or the trust's files have changed, since the connection was opened, or its time
+    /// limit has passed.
     func isOutdated(_ connection: any AttemptConnection, _ key: PoolKey) -> Bool {
-        key.usesTLS
-            && (connection.generation != generation(of: key.security) || connection.facts.until <= .now())
+        isFromBeforeSleep(connection)
+            || key.usesTLS
+                && (connection.generation != generation(of: key.security) || connection.facts.until <= .now())
     }
 }
 

@@ -7,17 +7,17 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import threading
 import time
 
 import contract
 import pytest
+from far_server import inhabited, ip, make_way
+from listeners import free_port
 from network_namespace import island
-from proxy_server import free_port
 from request_client import result
 from shell import outrider
-from tcp_server import Host, read
+from tcp_server import Host
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -25,27 +25,8 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 @pytest.fixture
 def alone():
     """A namespace with a service in it, where interfaces can be made."""
-    if shutil.which("ip") is None:
-        pytest.skip("ip is not installed")
-    with island() as place:
-        if not place.exists:
-            pytest.skip("no namespace can be made here: user namespaces are not permitted")
-        with contract.Wire(under=place.inside) as wire:
-            place.wire = wire
-            yield place
-
-
-def ip(place, *words):
-    ran = subprocess.run([*place.inside, "ip", *words], capture_output=True, text=True)
-    if ran.returncode and "type" in words:
-        pytest.skip(f"no such interface can be made here: {ran.stderr.strip()}")
-    assert ran.returncode == 0, ran.stderr
-
-
-def make_way(place):
-    """Two interfaces with a cable between them; the near one is down."""
-    ip(place, "link", "add", "way0", "type", "veth", "peer", "name", "way1")
-    ip(place, "link", "set", "way1", "up")
+    with inhabited() as place:
+        yield place
 
 
 def test_localhost_is_reachable(wire):
@@ -138,7 +119,7 @@ def test_links_addresses_and_routes_that_come_and_go_are_told(alone):
     params = event["params"]
     assert params["status"] == "reachable" and params["previous"] == "unreachable", params
     assert params["interface"]["name"] == "way0" and params["ipv4"] is True, params
-    assert took < 2, took
+    assert took < 4, took
     print(f"told {took * 1000:.0f} ms after the address was asked for")
     far = {"host": "198.51.100.9"}
     assert result(wire.call("reachability.status", far))["interface"]["name"] == "way0"
@@ -190,47 +171,67 @@ def test_events_can_be_fetched(alone):
 
 
 def test_a_way_that_flaps_is_not_told_each_time(alone):
+    """Within two seconds at most five times."""
     wire = alone.wire
     make_way(alone)
     ip(alone, "addr", "add", "198.51.100.7/24", "dev", "way0")
     watching = result(wire.call("reachability.watch"))
-    for _ in range(30):
-        ip(alone, "link", "set", "way0", "up")
-        ip(alone, "link", "set", "way0", "down")
+    began = time.monotonic()
     ip(alone, "link", "set", "way0", "up")
-    time.sleep(1.5)  # clock: until the service has told the last of the changes
-    ended = wire.start("events.unsubscribe", {"subscription": watching["subscription"]})
-    told = []
-    while (message := wire.receive()).get("id") != ended:
-        told.append(message["params"]["status"])
-    assert told and told[-1] == "reachable" and len(told) <= 12, told
+    told = [wire.receive(10)["params"]["status"]]
+    # of the address: the kernel itself holds back the changes of a link
+    command = [*alone.inside, "ip", "-batch", "-"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, text=True, bufsize=1) as flaps:
+        for change in ("del", "add") * 20:
+            flaps.stdin.write(f"addr {change} 198.51.100.7/24 dev way0\n")
+            time.sleep(0.1)  # clock: changes within 50 ms are one
+    assert flaps.returncode == 0
+    last, deadline = time.monotonic(), time.monotonic() + 15
+    # until the service has told the last of the changes: the way has stayed, and nothing is told for a while
+    while told[-1] != "reachable" or time.monotonic() < last + 1.5:
+        assert time.monotonic() < deadline, told
+        with contextlib.suppress(TimeoutError):
+            told.append(wire.receive(0.5)["params"]["status"])
+            last = time.monotonic()
+    result(wire.call("events.unsubscribe", {"subscription": watching["subscription"]}))
+    assert len(told) <= 5 * ((last - began) // 2 + 1), told
 
 
 def test_a_waiting_request_goes_on_at_once(alone):
     """Within 150 ms of the link, and not at the next look a second later. [X8] [3.T.7]"""
     wire = alone.wire
-    alone.switch(False)
     params = {"url": alone.url + "/json", "interceptors": [{"offline": {"wait": 60}}]}
-    request = result(wire.call("data.start", params))["request"]
-    while result(wire.call("request.get", {"request": request}))["attempts"] == 0:
-        time.sleep(0.01)
-    time.sleep(1.2)  # clock: the request looks again each second
-    alone.switch(True)
-    began = time.monotonic()
-    assert result(wire.call("request.wait", {"request": request}))["ok"]
-    took = time.monotonic() - began
-    print(f"went on {took * 1000:.0f} ms after the link")
-    assert took < 0.9, took
+    times = []
+    # a busy machine may be late once, and not each time
+    while not times or min(times) >= 0.5 and len(times) < 5:
+        # a connection that is open already serves the request without a network
+        result(wire.call("session.flush"))
+        alone.switch(False)
+        request = result(wire.call("data.start", params))["request"]
+        while result(wire.call("request.get", {"request": request}))["attempts"] == 0:
+            time.sleep(0.01)
+        time.sleep(1.2)  # clock: the request looks again each second
+        alone.switch(True)
+        began = time.monotonic()
+        response = result(wire.call("request.wait", {"request": request}))
+        times.append(time.monotonic() - began)
+        assert response["ok"] and response["attempts"] == 2, response
+    print(f"went on {min(times) * 1000:.0f} ms after the link")
+    assert min(times) < 0.5, times
 
 
 def test_interfaces_of_some_kinds_do_not_count(alone):
     """[X11]"""
     wire = alone.wire
     alone.switch(False)
-    rules = [{"requiredInterface": "loopback"}, {"requiredInterface": "wifi"}, {"prohibitedInterfaces": ["loopback"]}]
+    # only the first ends before its time is up
+    rules = [
+        {"requiredInterface": "loopback", "wait": 60}, {"requiredInterface": "wifi", "wait": 1.5},
+        {"prohibitedInterfaces": ["loopback"], "wait": 1.5},
+    ]  # fmt: skip
     requests = []
     for rule in rules:
-        params = {"url": alone.url + "/json", "interceptors": [{"offline": {"wait": 1.5, **rule}}]}
+        params = {"url": alone.url + "/json", "interceptors": [{"offline": rule}]}
         requests.append(result(wire.call("data.start", params))["request"])
         while result(wire.call("request.get", {"request": requests[-1]}))["attempts"] == 0:
             time.sleep(0.01)
@@ -257,99 +258,6 @@ def test_bad_kinds_of_interfaces_are_named(wire, rule, pointer):
     assert error["code"] == -32602 and error["data"]["pointer"] == pointer, error
     if "prohibitedInterfaces" in rule and "requiredInterface" in rule:
         assert "requiredInterface" in str(error), error
-
-
-FAR = """
-import http.server
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    def do_GET(self):
-        body = ("%s:%d" % self.client_address).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-    def log_message(self, *_): pass
-server = http.server.ThreadingHTTPServer(("0.0.0.0", 8080), Handler)
-print("ready", flush=True)
-server.serve_forever()
-"""
-
-
-# HTTP/2 whose very first response never ends; every body is the address of the client.
-SHARED = """
-import itertools, socket, struct, threading
-def frame(kind, flags, stream, payload=b""):
-    return struct.pack("!I", len(payload))[1:] + bytes([kind, flags]) + struct.pack("!I", stream) + payload
-def serve(connection, address):
-    read = connection.makefile("rb")
-    read.read(24)
-    connection.sendall(frame(4, 0, 0))
-    while len(top := read.read(9)) == 9:
-        payload, stream = read.read(int.from_bytes(top[:3], "big")), int.from_bytes(top[5:], "big")
-        if top[3] == 6 and not top[4]:
-            connection.sendall(frame(6, 1, 0, payload))
-        if top[3] == 1:
-            ends = 1 if next(numbers) else 0
-            connection.sendall(frame(1, 4, stream, b"\\x88") + frame(0, ends, stream, b"%b:%d" % address))
-numbers = itertools.count()
-listener = socket.create_server(("0.0.0.0", 8080))
-print("ready", flush=True)
-while True:
-    connection, (host, port) = listener.accept()
-    threading.Thread(target=serve, args=(connection, (host.encode(), port)), daemon=True).start()
-"""
-
-
-@contextlib.contextmanager
-def far_server(place, program):
-    """The program in a namespace behind the cable, as 198.51.100.9; this side is 198.51.100.7."""
-    make_way(place)
-    command = [*place.inside, "unshare", "--net", sys.executable, "-c", program]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as far:
-        try:
-            assert far.stdout.readline() == b"ready\n"
-            ip(place, "link", "set", "way1", "netns", str(far.pid))
-            there = ["nsenter", "--target", str(far.pid), "--user", "--net", "--preserve-credentials", "--", "ip"]
-            for words in (["addr", "add", "198.51.100.9/24", "dev", "way1"], ["link", "set", "way1", "up"]):
-                subprocess.run([*there, *words], check=True)
-            ip(place, "link", "set", "way0", "up")
-            ip(place, "addr", "add", "198.51.100.7/24", "dev", "way0")
-            yield
-        finally:
-            far.kill()
-
-
-def test_a_connection_from_an_address_that_is_gone_is_not_used_again(alone):
-    with far_server(alone, FAR):
-        moves(alone)
-
-
-def test_a_connection_from_an_address_that_is_gone_takes_no_more_requests_beside_its_own(alone):
-    with far_server(alone, SHARED):
-        params = {"url": "http://198.51.100.9:8080/", "httpVersion": "2", "timeout": 60}
-        opened = result(alone.wire.call("stream.open", params))
-        # the response has begun, and stays
-        assert read(alone.wire, opened["stream"])[0].startswith(b"198.51.100.7:")
-        moves(alone, httpVersion="2")
-
-
-def moves(place, **more):
-    """The next request after a change of the address leaves from the new address, without a wait for the old one."""
-    first, again = [asked(place.wire, **more) for _ in range(2)]
-    assert first == again and first.startswith("198.51.100.7:"), (first, again)
-    ip(place, "addr", "del", "198.51.100.7/24", "dev", "way0")
-    ip(place, "addr", "add", "198.51.100.8/24", "dev", "way0")
-    began = time.monotonic()
-    assert asked(place.wire, **more).startswith("198.51.100.8:")
-    assert time.monotonic() - began < 5
-
-
-def asked(wire, **more):
-    """The address that the server saw."""
-    response = result(wire.call("data.send", {"url": "http://198.51.100.9:8080/", "timeout": 20, **more}, 25))
-    assert response["ok"], response
-    return response["body"]["text"]
 
 
 def test_nothing_wakes_up_while_nothing_watches(wire):
