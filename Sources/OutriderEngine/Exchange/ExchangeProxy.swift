@@ -15,7 +15,9 @@ extension Exchange {
 
 extension Attempt {
     /// Adds the proxy's authorization.
-    mutating func sign(forProxy signature: Signature, bodyHash: String = "") -> SentSignature {
+    mutating func sign(
+        forProxy signature: Signature, bodyHash: String = "", isRepetition: Bool = false
+    ) -> SentSignature {
         // the request line has the whole URL if the proxy forwards the request (RFC 9112 section 3.2.2)
         let digest =
             isTunneled
@@ -23,7 +25,7 @@ extension Attempt {
                 method: "CONNECT", uri: destination.authorityWithPort, bodyHash: signature.bodyHash?.hash("") ?? "")
             : signature.digest(method: method, uri: url.description, bodyHash: bodyHash)
         proxyAuthorization = ProxyAuthorization(
-            digest?.field ?? FieldText(signature.basicValue), signature.credential)
+            digest?.field ?? FieldText(signature.basicValue), signature.credential, isRepetition: isRepetition)
         return SentSignature(signature: signature, digest: digest)
     }
 }
@@ -41,12 +43,13 @@ extension ExchangeDriver {
             signing.proxy.next = nil
             authenticator.begin(at: proxy.url)
         }
-        let chosen = signing.proxy.next ?? exchange.proxySignature(for: attempt)
+        let next = signing.proxy.next
+        let chosen = next ?? exchange.proxySignature(for: attempt)
         signing.proxy.next = nil
         var outgoing = attempt
         if let chosen {
             let hash = attempt.isTunneled ? "" : try await bodyHash(of: attempt.body, chosen)
-            signing.proxy.sent = outgoing.sign(forProxy: chosen, bodyHash: hash)
+            signing.proxy.sent = outgoing.sign(forProxy: chosen, bodyHash: hash, isRepetition: next != nil)
             exchange.tell(.credentialUsed) { .credential(chosen, attempt: number) }
         } else if !attempt.isTunneled, attempt.body.isDear, authenticator.mayBeChallenged(at: proxy.url) {
             // a long or single-use body is not sent before the proxy accepts; a tunnel is opened before any byte of a

@@ -76,7 +76,7 @@ package struct SOCKSMachine: TunnelMachine {
         guard held.count >= 2 else { return .wait }
         let isFine = held[1] == 0
         held.removeFirst(2)
-        guard isFine else { return fail(.proxyAuthenticationRequired, "does not believe the user and the password") }
+        guard isFine else { return fail(.proxyAuthenticationRequired, "does not accept the user and the password") }
         guard held.isEmpty else { return fail(.malformedResponse, "sent more than it was asked for") }
         return .send(request())
     }

@@ -35,12 +35,13 @@ package final class ProxyAuthorization: Sendable {
     /// The value of Proxy-Authorization (RFC 9110 section 11.7.2).
     package let value: FieldText
     package let credential: UserCredential
+    /// Whether the proxy has refused the same attempt a moment ago.
+    package let isRepetition: Bool
 
     package convenience init(_ value: String, _ credential: UserCredential) { self.init(FieldText(value), credential) }
 
-    package init(_ value: FieldText, _ credential: UserCredential) {
-        self.value = value
-        self.credential = credential
+    package init(_ value: FieldText, _ credential: UserCredential, isRepetition: Bool = false) {
+        (self.value, self.credential, self.isRepetition) = (value, credential, isRepetition)
     }
 
     /// Whether the value is a Digest proof (RFC 7616 section 3.4).

@@ -101,7 +101,7 @@ final class ConnectionOpening: @unchecked Sendable {
             alarm = pool.loop.assumeIsolated().scheduleTask(in: Self.sharedPatience) { self.lasts() }
         }
         guard let proxy = key.proxy?.server else { return findOrigin { self.connect(to: $0) } }
-        if key.proxy?.isTunnel == true, let spare = pool.spares.take(for: key) {
+        if key.proxy?.isTunnel == true, greeting.isRepetition, let spare = pool.spares.take(for: key) {
             channel = spare
             isSpare = true
             return askProxy(proxy, on: spare)
@@ -304,8 +304,8 @@ final class ConnectionOpening: @unchecked Sendable {
         }
         let facts = ConnectionFacts(
             remote: key.socketPath ?? channel.remoteAddress?.plain, tls: tls,
-            until: tls.map { key.security.lastUse(of: $0) } ?? .distantFuture,
-            local: channel.localAddress?.outwardBytes)
+            until: tls.map(key.security.lastUse(of:)) ?? .distantFuture, local: channel.localAddress?.outwardBytes,
+            isTunnel: key.proxy?.isTunnel == true, sleeps: pool.addresses.sleeps)
         do {
             guard speaksHTTP2(tls) else {
                 if key.version == .http2 { return fail(.notNegotiated(key, url.host, tls?.alpn)) }

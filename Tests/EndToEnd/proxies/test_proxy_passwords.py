@@ -105,6 +105,23 @@ def test_a_proxy_without_a_scheme_that_is_supported(wire, proxy):
     assert error["code"] == 1416 and "offers only Negotiate, NTLM" in error["message"], error
 
 
+def test_a_request_of_its_own_does_not_use_the_connection_of_a_refusal(wire):
+    """mitmproxy 8 never replies to a second CONNECT on a connection."""
+    refusal = b'HTTP/1.1 407 Who\r\nProxy-Authenticate: Basic realm="x"\r\nContent-Length: 0\r\n\r\n'
+
+    def act(connection, head):
+        known = b"Proxy-Authorization" in head
+        connection.sendall(b"HTTP/1.1 502 Gone\r\nContent-Length: 0\r\n\r\n" if known else refusal)
+        proxy.until_gone(connection)
+
+    with Odd(act) as proxy:
+        for user, code in (("", 1416), ("", 1416), ("ada:s3cret@", 1415)):
+            address = f"http://{user}127.0.0.1:{proxy.port}"
+            error = get(wire, "https://localhost:1/", proxy=address)["error"]
+            assert error["code"] == code, error
+        assert proxy.connections == 3
+
+
 @pytest.mark.parametrize("secure", [False, True])
 def test_the_credentials_of_a_session_for_its_proxy(trusting, home, listen, secure):
     """[M3] [M13]"""
