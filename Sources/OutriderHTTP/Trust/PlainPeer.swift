@@ -13,9 +13,14 @@ package enum PlainPeer: Sendable, Equatable {
         self = firstBytes.starts(with: "HTTP/".utf8) ? .http : .other
     }
 
-    package func failure(with host: String, _ underlying: HTTPFailure.Underlying?) -> HTTPFailure {
+    /// - Parameter isUpgrade: the stream was plain until now.
+    package func failure(
+        with host: String, isUpgrade: Bool, _ underlying: HTTPFailure.Underlying?
+    ) -> HTTPFailure {
         let words =
             switch self {
+            case _ where isUpgrade:
+                "answers in plain: it offers no TLS here, or its go-ahead was not read whole before tcp.startTls"
             case .http: "speaks plain HTTP on this port (http:// in place of https:// uses no TLS)"
             case .other: "does not speak TLS on this port"
             }

@@ -219,7 +219,11 @@ final class UploadStream: Holdable, BodyFeed {
     func attach() throws(RPCError) {
         let refusal = state.withLock { state -> RPCError? in
             if state.isAttached { return .wrongState("another connection feeds the stream", "writing") }
-            guard state.phase == .open else { return .wrongState("the stream is finished, or closed", "closed") }
+            // the end of a TCP stream closes this direction too, and received bytes can still be read
+            let isLost = tcp != nil && state.phase == .done && !state.wasFinished
+            guard state.phase == .open || isLost else {
+                return .wrongState("the stream is finished, or closed", "closed")
+            }
             state.isAttached = true
             return nil
         }

@@ -25,11 +25,12 @@ final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler, @unc
     weak var tls: NIOSSLClientHandler?
     private let host: String
     private let settings: TLSSettings
+    /// Whether a plain stream is upgraded.
+    private let isUpgrade: Bool
     private var completion: Completion?
 
-    init(host: String, _ settings: TLSSettings, _ completion: @escaping Completion) {
-        self.host = host
-        self.settings = settings
+    init(host: String, _ settings: TLSSettings, isUpgrade: Bool = false, _ completion: @escaping Completion) {
+        (self.host, self.settings, self.isUpgrade) = (host, settings, isUpgrade)
         self.completion = completion
     }
 
@@ -76,7 +77,7 @@ final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler, @unc
         {
             return failure
         }
-        if let plain { return plain.failure(with: host, error.map(FailureBridge.underlying)) }
+        if let plain { return plain.failure(with: host, isUpgrade: isUpgrade, error.map(FailureBridge.underlying)) }
         return FailureBridge.handshake(error, with: host, settings)
     }
 

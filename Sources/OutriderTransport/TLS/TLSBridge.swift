@@ -42,7 +42,7 @@ final class TLSBridge: Sendable {
         let host = host.hasSuffix(".") ? String(host.dropLast()) : host
         let wanted = settings.serverName.flatMap { $0.isEmpty ? nil : $0 } ?? host
         let isAddress = (try? SocketAddress(ipAddress: wanted, port: 1)) != nil
-        let watch = HandshakeWatch(host: host, settings, completion)
+        let watch = HandshakeWatch(host: host, settings, isUpgrade: isFirst, completion)
         let subject = ServerSubject(host: host, name: wanted, security: security, port: port, addresses: addresses)
         let loop = channel.eventLoop
         let bound = NIOLoopBound(callbackRuns, eventLoop: loop)

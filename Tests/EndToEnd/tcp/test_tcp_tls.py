@@ -106,7 +106,7 @@ def test_a_server_that_is_silent_behind_tls_is_idle(trusting, certificates):
             secured.recv(1)
 
     with Host(act) as host:
-        made = dial(trusting, host.port, host="localhost", timeout={"idle": 1})
+        made = dial(trusting, host.port, host="localhost", timeout={"idle": 3})
         assert line(trusting, made["stream"]) == b"220 go ahead\r\n"
         assert result(trusting.call("tcp.startTls", {"stream": made["stream"]}))["ok"]
         ended = result(trusting.call("request.wait", {"request": made["request"], "timeout": 10}))
@@ -147,3 +147,5 @@ def test_a_handshake_that_fails_is_told(trusting):
         stream = dial(trusting, host.port)["stream"]
         refused = result(trusting.call("tcp.startTls", {"stream": stream}))
         assert refused["error"]["code"] == 2022, refused
+        message = refused["error"]["message"]
+        assert "offers no TLS here, or its go-ahead was not read whole before tcp.startTls" in message, refused
