@@ -9,8 +9,13 @@ import OutriderRPC
 /// adopt the request; only the connection that made the request sees its secrets.
 extension RequestRecord {
     /// Moves the request to the share of the user, so that the request outlives this connection. Throws `tooMany` or
-    /// `wrongState` (the name is taken) without a change.
+    /// `wrongState` (the name is taken, or a stream carries the body) without a change.
     func detach(as label: String?, from scope: ClientScope) throws(RPCError) {
+        if exchange.outcome == nil, streams.withLock({ $0 != nil }) {
+            throw RPCError(
+                .wrongState, "a request with a stream ends with the connection that reads it, and cannot be detached",
+                data: ["pointer": .string("/request"), "state": .string("streaming")])
+        }
         let table = scope.share.handles
         if let label = label ?? ownLabel { try name(label, in: table) }
         let (old, kept) = holding.withLock { ($0.owner, $0.kept) }

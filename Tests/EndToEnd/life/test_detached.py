@@ -40,6 +40,16 @@ def test_a_detached_request_outlives_its_connection_and_is_adopted(listening, ho
         assert second.call("request.get", {"request": handle})["error"]["code"] == -32012
 
 
+@pytest.mark.parametrize("method", ["stream.open", "sse.open", "websocket.open"])
+def test_a_request_with_a_stream_is_not_detached(listening, home, method):
+    """It ends with the connection that reads the stream. [F20]"""
+    with contract.Wire(listening) as wire:
+        made = result(wire.call(method, {"url": home.url(), "startImmediately": False}))
+        error = wire.call("request.detach", {"request": made["request"]})["error"]
+        assert (error["code"], error["data"]) == (-32013, {"pointer": "/request", "state": "streaming"})
+        assert result(wire.call("request.get", {"request": made["request"]}))["detached"] is False
+
+
 def test_another_connection_sees_a_detached_request_only_by_its_handle_or_its_name(listening, home):
     """Neither a list nor an export of everything tells of it. [F20]"""
     with contract.Wire(listening) as first, contract.Wire(listening) as second:
