@@ -130,9 +130,11 @@ struct CacheFiles: Sendable {
             return nil
         }
         // a program may set the first time, but not the second
-        return [info.st_mtim, info.st_ctim].reduce(0) { sum, time in
-            sum &* 31 &+ Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
-        }
+        return nanoseconds(info.st_mtim) &* 31 &+ nanoseconds(info.st_ctim)
+    }
+
+    private func nanoseconds(_ time: timespec) -> Int64 {
+        Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
 
     private static let pieceBytes = 256 << 10

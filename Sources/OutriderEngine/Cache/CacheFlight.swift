@@ -255,12 +255,10 @@ final class CacheFlight: @unchecked Sendable {
         }
         self.response = response
         share()
-        self.names = names
-        isStoring = true
-        let base = CacheReport(
+        (self.names, isStoring) = (names, true)
+        report = CacheReport(
             .miss, forward: order.forward, isStored: true, reason: order.reason, key: order.place.url,
             storedAt: respondedAt, upstream: CacheStatus.parse(response.fields))
-        report = base
         for (number, reader) in readers.sorted(by: { $0.key < $1.key }) { reader.read(self, isFirst: number == 0) }
         for reader in others.values { reader.begin() }
         pump()
@@ -318,11 +316,11 @@ final class CacheFlight: @unchecked Sendable {
     }
 
     /// The body has ended, and is stored if it is to be: readers get the end.
-    func finish() {
+    func finish(isKept: Bool = false) {
         guard tail == nil else { return }
         isPulling = false
         tail = .success(())
-        end(cancels: false)
+        end(cancels: false, isKept: isKept)
         for reader in readers.values { reader.wake() }
         forget()
     }
@@ -334,6 +332,7 @@ final class CacheFlight: @unchecked Sendable {
             return
         }
         isStoring = false
+        report?.retract()
         if let key { store.flights.remove(self, key) }
         machine.unkey()
         // a background revalidation of which nothing can be kept
@@ -382,11 +381,12 @@ final class CacheFlight: @unchecked Sendable {
         observer.background?.counts(body.timeline)
     }
 
-    func end(cancels: Bool) {
+    func end(cancels: Bool, isKept: Bool = false) {
         // behind all else: the next in line may begin at once
         defer { turn.take()?.leave() }
         if let key { store.flights.remove(self, key) }
         if isCounted { store.flights.end() }
+        if isCounted, !isKept { report?.retract() }
         (isCounted, isStoring) = (false, false)
         countSent()
         if cancels || readers.isEmpty || response == nil { release(reserved) }

@@ -86,6 +86,8 @@ extension CacheFlight {
 
     /// The response has come whole, and nothing of it is kept: what is stored for its URL is older.
     private func finishUnstored() {
+        // before a reader ends that does not wait for the store
+        report?.retract()
         guard let response, CachePolicy.isAboutResource(response.status) else { return finish() }
         outdate { self.finish() }
     }
@@ -106,8 +108,7 @@ extension CacheFlight {
             tags: order.query.spec.tags + groups + order.place.owners, storedAt: respondedAt, userInfo: userInfo,
             isMemoryOnly: isMemoryOnly)
         if response.status == 206 { return join(entry, body, isMemoryOnly: isMemoryOnly) }
-        put(entry, isMemoryOnly: isMemoryOnly)
-        finish()
+        finish(isKept: put(entry, isMemoryOnly: isMemoryOnly))
     }
 
     /// Keeps a confirmed entry, and returns the readers for which its new Vary does not select it.
@@ -153,11 +154,15 @@ extension CacheFlight {
         store.keep(entry, isMemoryOnly: isMemoryOnly, since: .init(serial: serial, removals: removals))
     }
 
-    private func put(_ entry: CachedEntry, isMemoryOnly: Bool) {
+    private func put(_ entry: CachedEntry, isMemoryOnly: Bool) -> Bool {
         // an exchange that was begun later has stored its response already
-        guard store.flights.isLatest(entry) else { return }
-        guard keep(entry, isMemoryOnly: isMemoryOnly) else { return outdate() }
+        guard store.flights.isLatest(entry) else { return false }
+        guard keep(entry, isMemoryOnly: isMemoryOnly) else {
+            outdate()
+            return false
+        }
         observer.watcher?.tellStored(entry, in: store)
+        return true
     }
 
     /// Stores a part: joined with the part that is stored, or in its place. A whole response stays, and is refreshed.
@@ -165,8 +170,7 @@ extension CacheFlight {
         guard let part = entry.head.part, part.range.count == body.readableBytes else { return finish() }
         let requestedAt = requestedAt
         let end: @Sendable (CachedEntry?) -> Void = { entry in
-            if let entry { self.put(entry, isMemoryOnly: isMemoryOnly) }
-            self.finish()
+            self.finish(isKept: entry.map { self.put($0, isMemoryOnly: isMemoryOnly) } ?? false)
         }
         store.find(order.place, on: transport.loop) { found in
             guard let old = found.entry, old.head.isCombinable(with: entry.head) else { return end(entry) }

@@ -39,7 +39,8 @@ final class CacheFlights: @unchecked Sendable {
     }
 
     private struct State {
-        var flights: [Key: CacheFlight] = [:]
+        /// Several for a key, the oldest first: requests that ask other things of caches do not share one.
+        var flights: [Key: [CacheFlight]] = [:]
         /// The names in the Vary of the last response for a URL.
         var names: [CacheDigest: [String]] = [:]
         /// Responses that could not be shared, with the time until which their requests go alone.
@@ -58,6 +59,8 @@ final class CacheFlights: @unchecked Sendable {
         var under = 0
     }
 
+    /// Of one key, more than these are not joined any more.
+    private static let mostFlights = 16
     /// More than these are forgotten.
     private static let mostRemembered = 4096
     /// The time for which requests for such a response go alone.
@@ -72,8 +75,8 @@ final class CacheFlights: @unchecked Sendable {
         Key(key: place.key, principal: place.principal, variant: place.variant(names(for: place.key)))
     }
 
-    /// The exchange under way; nil if there is none, or if requests for this go alone.
-    func find(_ key: Key) -> CacheFlight? { state.withLock { $0.flights[key] } }
+    /// The exchanges under way, the oldest first.
+    func find(_ key: Key) -> [CacheFlight] { state.withLock { $0.flights[key] ?? [] } }
 
     func isAlone(_ key: Key) -> Bool {
         state.withLock { state in
@@ -84,11 +87,17 @@ final class CacheFlights: @unchecked Sendable {
         }
     }
 
-    func add(_ flight: CacheFlight, as key: Key) { state.withLock { $0.flights[key] = flight } }
+    func add(_ flight: CacheFlight, as key: Key) {
+        state.withLock { state in
+            let others = (state.flights[key] ?? []).suffix(Self.mostFlights - 1)
+            state.flights[key] = others + [flight]
+        }
+    }
 
     func remove(_ flight: CacheFlight, _ key: Key) {
         state.withLock { state in
-            if state.flights[key] === flight { state.flights[key] = nil }
+            let others = (state.flights[key] ?? []).filter { $0 !== flight }
+            state.flights[key] = others.isEmpty ? nil : others
         }
     }
 

@@ -46,7 +46,7 @@ final class CacheRefresh: @unchecked Sendable {
         send(entry, since: moment)
     }
 
-    private func isNeeded(_ key: CacheFlights.Key) -> Bool { flights.find(key) == nil && !flights.isAlone(key) }
+    private func isNeeded(_ key: CacheFlights.Key) -> Bool { flights.find(key).isEmpty && !flights.isAlone(key) }
 
     /// The wait for a turn is over. The entry may have been replaced or removed meanwhile.
     private func goOn(_ old: CachedEntry, _ wait: CacheFlights.Wait, _ isGranted: Bool) {

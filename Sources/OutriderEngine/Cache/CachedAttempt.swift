@@ -218,7 +218,7 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
             forward: forward, reason: reason, found: moment)
         let key = store.flights.key(of: place)
         guard query.collapses, !goesAloneNow, !store.flights.isAlone(key) else { return lead(order, as: nil) }
-        if let flight = store.flights.find(key), join(flight) { return }
+        if store.flights.find(key).contains(where: join) { return }
         lead(order, as: key)
     }
 
@@ -230,7 +230,8 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
     }
 
     private func join(_ flight: CacheFlight) -> Bool {
-        if flight.response != nil, !flight.isReadable(by: self) { return false }
+        let mayRead = flight.response == nil ? flight.order.query.stands(in: query) : flight.isReadable(by: self)
+        guard mayRead else { return false }
         guard let number = flight.join(self) else { return false }
         joined = (flight, number)
         store.count { $0.collapsed += 1 }

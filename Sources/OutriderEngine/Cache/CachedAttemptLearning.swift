@@ -67,8 +67,8 @@ extension CacheReport {
     /// The report of a request that shared the exchange of another one.
     var collapsed: CacheReport {
         CacheReport(
-            status, forward: forward, age: age, timeToLive: timeToLive, isStored: isStored, isCollapsed: true,
-            reason: reason, key: key, storedAt: storedAt, upstream: upstream)
+            status, forward: forward, age: age, timeToLive: timeToLive, isCollapsed: true, reason: reason, key: key,
+            storedAt: storedAt, upstream: upstream, of: self)
     }
 }
 

@@ -207,7 +207,8 @@ extension ExchangeDriver {
         guard let attempt else { return machine.failed(.unbuilt) }
         do throws(HTTPFailure) {
             download.limit(to: exchange.totalTimeout ?? attempt.timeouts.total, after: elapsed(inAttempt: true))
-            let isCached = response?.cache.map { $0.isFromStore || $0.isStored } ?? false
+            // as the head said: a body that has ended meanwhile may be stored no more
+            let isCached = response?.cache?.storedAt != nil
             let isWhole = try await download.receive(body, attempt, isCached: isCached)
             note(body.timeline)
             guard isWhole else {

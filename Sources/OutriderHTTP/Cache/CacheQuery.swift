@@ -60,6 +60,14 @@ package struct CacheQuery: Sendable {
             && (spec.mode == .default || spec.mode == .forceCache)
     }
 
+    /// Whether the response to this request, which is on its way, may be the response to the other one too: what the other
+    /// one asks of caches has been asked of those on the way, and both accept the same stale responses.
+    package func stands(in other: CacheQuery) -> Bool {
+        guard spec.staleIfError == other.spec.staleIfError else { return false }
+        if control == other.control { return true }
+        return other.control == CacheControl() && control.maxStale == nil && control.staleIfError == nil
+    }
+
     /// Why no stored response is looked for; nil if one is.
     package var bypass: String? {
         if spec.mode == .noStore { return "mode noStore" }

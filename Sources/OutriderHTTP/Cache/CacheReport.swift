@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import Synchronization
+
 /// What a cache did for one response: the `cache` member of a Response.
 package final class CacheReport: Sendable {
     package enum Status: String, Sendable { case bypass, miss, hit, revalidated, stale, updating }
@@ -12,8 +14,9 @@ package final class CacheReport: Sendable {
     package let age: Int64?
     /// Seconds for which it stays fresh; negative if it is stale.
     package let timeToLive: Int64?
-    /// Whether the response goes into the cache.
-    package let isStored: Bool
+    private let stored: Atomic<Bool>
+    /// The report of the exchange that the request shares.
+    private let exchange: CacheReport?
     /// Whether the request shared the exchange of another one.
     package let isCollapsed: Bool
     /// Why, for a person.
@@ -29,13 +32,14 @@ package final class CacheReport: Sendable {
     package init(
         _ status: Status, forward: CacheForward? = nil, age: Int64? = nil, timeToLive: Int64? = nil,
         isStored: Bool = false, isCollapsed: Bool = false, reason: String? = nil, key: String? = nil,
-        storedAt: Int64? = nil, upstream: [CacheStatus] = [], check: JSONCheck? = nil
+        storedAt: Int64? = nil, upstream: [CacheStatus] = [], check: JSONCheck? = nil, of exchange: CacheReport? = nil
     ) {
         self.status = status
         self.forward = forward
         self.age = age
         self.timeToLive = timeToLive
-        self.isStored = isStored
+        stored = Atomic(isStored)
+        self.exchange = exchange
         self.isCollapsed = isCollapsed
         self.reason = reason
         self.key = key
@@ -43,6 +47,12 @@ package final class CacheReport: Sendable {
         self.upstream = upstream
         self.check = check
     }
+
+    /// Whether the response is in the cache, or will be after its end.
+    package var isStored: Bool { exchange?.isStored ?? stored.load(ordering: .relaxed) }
+
+    /// The response has ended, and is not in the cache.
+    package func retract() { stored.store(false, ordering: .relaxed) }
 
     /// Whether the response came out of the store.
     package var isFromStore: Bool { status != .bypass && status != .miss }

@@ -23,7 +23,7 @@ struct CacheReportShape: JSONEncodable {
             if report.isCollapsed { writer.member("collapsed", true) }
             writer.member("reason", report.reason)
             writer.member("key", report.key)
-            if let storedAt = report.storedAt {
+            if report.isStored || report.isFromStore, let storedAt = report.storedAt {
                 writer.member("storedAt", TimeShape(WallTime(milliseconds: storedAt)))
             }
             if !report.upstream.isEmpty { writer.member("upstream", report.upstream.map(CacheStatusShape.init)) }

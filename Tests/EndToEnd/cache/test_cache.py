@@ -2,7 +2,6 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """The cache: which responses come from it, for whom, and what is never stored."""
 
-import contextlib
 import json
 import threading
 import time
@@ -22,12 +21,6 @@ def fetch(wire, url, cache=True, **more):
 def contract_result(reply):
     assert "result" in reply, reply
     return reply["result"]
-
-
-def at_once(wires, params):
-    """The responses to one request of each client."""
-    numbers = [wire.start("data.send", params) for wire in wires]
-    return [contract_result(wire.reply(number, 20)) for wire, number in zip(wires, numbers)]
 
 
 def text(response):
@@ -257,37 +250,6 @@ def test_a_proxy_stores_nothing_for_other_ways(wire, server):
     stored = {"name": "proxied", "mode": "onlyIfCached"}
     assert fetch(wire, "http://a.test/", stored)["error"]["code"] == 1421
     assert fetch(wire, "http://a.test/", stored, proxy=proxy)["cache"]["status"] == "hit"
-
-
-def test_clients_share_one_request(listening, server):
-    url, seen = server.script(Reply(b"shared" * 1000, pause=0.5))
-    with contextlib.ExitStack() as stack:
-        wires = [stack.enter_context(contract.Wire(listening)) for _ in range(20)]
-        results = at_once(wires, {"url": url, "cache": "crowd"})
-    assert {result["body"]["size"] for result in results} == {6000} and len(seen) == 1
-    assert sum(result["cache"].get("collapsed", False) for result in results) == 19
-
-
-def test_what_may_not_be_stored_is_not_shared(listening, server):
-    fields = (("Cache-Control", "no-store"),)
-    url, seen = server.script(lambda number, _: Reply(str(number).encode(), fields=fields, pause=0.3))
-    began = time.monotonic()
-    with contextlib.ExitStack() as stack:
-        wires = [stack.enter_context(contract.Wire(listening)) for _ in range(6)]
-        results = at_once(wires, {"url": url, "cache": "alone", "serialize": {"as": "text"}})
-    assert len({text(result) for result in results}) == 6 and time.monotonic() - began < 3
-
-
-def test_a_reader_that_leaves_does_not_harm_the_others(listening, server):
-    url, seen = server.script(Reply(pause=0.8))
-    with contract.Wire(listening) as first, contract.Wire(listening) as other:
-        number = first.start("data.send", {"url": url, "cache": "leave"})
-        time.sleep(0.2)
-        waiting = other.start("data.send", {"url": url, "cache": "leave"})
-        # the other one looks into the store on the disk before it joins
-        time.sleep(0.2)
-        first.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
-        assert contract_result(other.reply(waiting, 10))["ok"] and len(seen) == 1
 
 
 def test_redirects_are_cached_hop_by_hop(wire, server):

@@ -10,7 +10,7 @@ import contract
 import pytest
 from cache_server import Reply
 from http_server import Listening
-from request_client import result
+from request_client import result, until_shared
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -127,6 +127,37 @@ def test_the_size_of_a_request_leaves_other_limits(wire, server):
     assert (stats["maxBytes"], stats["maxEntries"], stats["maxEntryBytes"]) == (1_000_000, 77, 5000)
 
 
+class Chunked(Listening):
+    """Responds in two chunks of 600 bytes, to the second request without the end."""
+
+    def serve(self, connection, number):
+        reader = connection.makefile("rb")
+        while reader.readline():
+            while reader.readline().strip():
+                pass
+            self.note(self.arrived, "/")
+            chunk = b"258\r\n" + b"x" * 600 + b"\r\n"
+            end = b"" if len(self.arrived) == 2 else b"0\r\n\r\n"
+            head = b"HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nTransfer-Encoding: chunked\r\n\r\n"
+            connection.sendall(head + 2 * chunk + end)
+            if not end:
+                return
+
+
+def test_a_body_that_is_too_long_or_cut_short_is_not_told_as_stored(wire):
+    result(wire.call("cache.configure", {"cache": "docs", "maxEntryBytes": 1000}))
+    with Chunked() as server:
+        for cache in ("docs", "other", "other"):
+            response = result(wire.call("data.send", {"url": server.url("/"), "cache": cache}))
+            assert response["cache"]["status"] == "miss", response
+            is_whole = response["ok"]
+            assert is_whole == (len(server.arrived) != 2)
+            is_stored = is_whole and cache == "other"
+            assert response["cache"].get("stored", False) == is_stored == ("storedAt" in response["cache"])
+        assert fetch(wire, server.url("/"), "docs")["cache"]["status"] == "miss"
+        assert fetch(wire, server.url("/"), "other")["cache"]["status"] == "hit"
+
+
 def test_no_upgrade_event_stream_or_download_leaves_an_offline_session(wire, server, tmp_path):
     url, seen = server.script(Reply())
     session = result(wire.call("session.create", {"cache": {"name": "docs", "mode": "onlyIfCached"}}))["session"]
@@ -214,12 +245,11 @@ def test_the_time_of_a_suspended_request_stands_still_while_it_shares_an_exchang
     held = Held(server)
     first = held.start(wire)
     assert held.arrived.wait(10)
-    spec = {"url": held.url, "cache": "docs", "timeout": {"total": 1.5}}
+    spec = {"url": held.url, "cache": "docs", "timeout": {"total": 3}}
     request = result(wire.call("data.start", spec))["request"]
-    while not result(wire.call("cache.stats", {"cache": "docs"}))["collapsed"]:
-        pass
+    until_shared(wire, "docs")
     assert result(wire.call("request.suspend", {"request": request}))["state"] == "suspended"
-    result(wire.call("diagnostics.sleep", {"seconds": 1.8}))
+    result(wire.call("diagnostics.sleep", {"seconds": 3.3}))
     assert result(wire.call("request.resume", {"request": request}))["state"] != "finished"
     held.release.set()
     waits = wire.start("request.wait", {"request": request})
@@ -246,8 +276,7 @@ def test_the_code_of_one_client_holds_up_no_other(listening, server):
     with contract.Wire(listening) as one, contract.Wire(listening) as other:
         first = held.start(one, {"name": "docs", "cacher": {"modify": {"callback": "mine", "timeout": 600}}})
         second = other.start("data.send", {"url": held.url, "cache": "docs"})
-        while not result(other.call("cache.stats", {"cache": "docs"}))["collapsed"]:
-            pass
+        until_shared(other, "docs")
         held.release.set()
         shared = result(other.reply(second))
         assert shared["ok"] and shared["cache"]["collapsed"] and len(held.seen) == 1
@@ -283,8 +312,7 @@ def test_the_time_limit_of_one_request_ends_no_other(listening, limit):
         first = one.start("data.send", {**spec, "timeout": limit})
         server.wait_for("body")
         second = other.start("data.send", spec)
-        while not result(other.call("cache.stats", {"cache": "docs"}))["collapsed"]:
-            pass
+        until_shared(other, "docs")
         result(other.call("diagnostics.sleep", {"seconds": 3.3}))
         server.go.set()
         shared = result(other.reply(second))

@@ -10,7 +10,7 @@ import pytest
 from cache_server import Reply
 from callback_client import second
 from http_server import Listening
-from request_client import result
+from request_client import result, until_shared
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -40,11 +40,11 @@ class Halting(Listening):
             while reader.readline().strip():
                 pass
             self.note(self.arrived, line.split(b" ")[1].decode())
-            rest = f"rest {len(self.arrived)}"
-            self.until("head")
+            number = len(self.arrived)
+            self.until("head", f"head {number}")
             head = f"HTTP/1.1 200 OK\r\nCache-Control: {self.control}\r\nContent-Length: 8\r\n\r\n"
             connection.sendall(head.encode() + self.body)
-            self.until("rest", rest)
+            self.until("rest", f"rest {number}")
             connection.sendall(b"full")
 
 
@@ -69,21 +69,15 @@ def end(wire, request):
     return result(wire.call("request.wait", {"request": request}))
 
 
-def until_shared(wire, count=1):
-    deadline = time.monotonic() + 10
-    while result(wire.call("cache.stats", {"cache": "shared"}))["collapsed"] < count:
-        assert time.monotonic() < deadline
-
-
 def test_a_suspended_request_is_not_ended_by_a_clock_that_others_share(clients, halting):
     one, two = clients
-    first = start(one, halting, timeout={"total": 2, "firstByte": 2})
+    first = start(one, halting, timeout={"total": 4, "firstByte": 4})
     halting.wait_for("/")
     result(one.call("request.suspend", {"request": first}))
     began = time.monotonic()
     other = start(two, halting)
-    until_shared(two)
-    while time.monotonic() - began < 2.5:
+    until_shared(two, "shared")
+    while time.monotonic() - began < 4.3:
         assert result(one.call("request.get", {"request": first}))["state"] == "suspended"
         time.sleep(0.1)
     halting.let("head", "rest")
@@ -94,20 +88,20 @@ def test_a_suspended_request_is_not_ended_by_a_clock_that_others_share(clients, 
 
 @pytest.mark.parametrize("which", [0, 1], ids=["first", "second"])
 @pytest.mark.parametrize(
-    ("limit", "phase"), [({"firstByte": 0.5}, "firstByte"), ({"idle": 0.5}, "response"), ({"total": 1}, "total")]
+    ("limit", "phase"), [({"firstByte": 6}, "firstByte"), ({"idle": 6}, "response"), ({"total": 6}, "total")]
 )
 def test_each_request_has_its_own_limits(clients, halting, which, limit, phase):
     """The limits of one request end that request, and not the other."""
     limits = [{}, {}]
-    # the first request reaches the server before the second joins
-    limits[which] = {"timeout": {name: seconds * (4 - 3 * which) for name, seconds in limit.items()}}
+    # the first request reaches the server, and the second joins, within that time
+    limits[which] = {"timeout": limit}
     if phase == "response":
         halting.let("head")
     requests = []
     for wire, given in zip(clients, limits):
         requests.append(start(wire, halting, **given))
         halting.wait_for("/")
-    until_shared(clients[1])
+    until_shared(clients[1], "shared")
     failed = end(clients[which], requests[which])
     assert failed["error"]["code"] == 1405 and failed["error"]["phase"] == phase, failed
     halting.let("head", "rest")
@@ -128,13 +122,13 @@ def test_each_request_has_its_own_least_rate(clients, which):
                 connection.sendall(b"x")
 
     limits = [{}, {}]
-    limits[which] = {"timeout": {"idle": 2, "minRate": 1000}}
+    limits[which] = {"timeout": {"idle": 6, "minRate": 1000}}
     with Dripping() as server:
         requests = []
         for wire, given in zip(clients, limits):
             requests.append(start(wire, server, **given))
             server.wait_for("/")
-        until_shared(clients[1])
+        until_shared(clients[1], "shared")
         failed = end(clients[which], requests[which])
         assert failed["error"]["code"] == 1405 and "minRate wants 1000 a second" in failed["error"]["message"], failed
         other = result(clients[1 - which].call("request.get", {"request": requests[1 - which]}))
@@ -146,10 +140,10 @@ def test_a_response_that_is_not_shared_keeps_the_limits_of_its_request(clients, 
     """The second request waits for a response that turns out to be for the first alone."""
     halting.control = "no-store"
     one, two = clients
-    first = start(one, halting, timeout={"idle": 1})
+    first = start(one, halting, timeout={"idle": 3})
     halting.wait_for("/")
     other = start(two, halting)
-    until_shared(two)
+    until_shared(two, "shared")
     halting.let("head")
     failed = end(one, first)
     assert failed["error"]["code"] == 1405 and failed["error"]["phase"] == "response", failed
@@ -165,7 +159,7 @@ def test_the_suspension_of_a_request_that_left_holds_up_no_other(clients, haltin
     first = start(one, halting)
     halting.wait_for("/")
     other = start(two, halting)
-    until_shared(two)
+    until_shared(two, "shared")
     result(one.call("request.suspend", {"request": first}))
     result(one.call("request.cancel", {"request": first}))
     end(one, first)
@@ -202,6 +196,77 @@ def test_a_response_on_its_way_is_used_as_a_stored_one_is(clients, halting, cont
     assert told["body"]["text"] == "halffull" and not told["cache"].get("collapsed")
 
 
+WISHES = [
+    {"Cache-Control": "no-cache"}, {"Cache-Control": "max-age=1"}, {"Cache-Control": "min-fresh=60"},
+    {"Pragma": "no-cache"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wish", WISHES, ids=str)
+def test_what_a_request_asks_of_caches_reaches_the_caches_on_the_way(clients, halting, wish):
+    """A request that is on its way without the wish brings whatever response a cache on the way has."""
+    one, two = clients
+    plain = start(one, halting)
+    halting.wait_for("/")
+    wishing = start(two, halting, headers=wish)
+    halting.wait_for("/", count=2)
+    third = start(one, halting)
+    until_shared(two, "shared")
+    halting.let("head", "rest")
+    told = [end(one, plain), end(two, wishing), end(one, third)]
+    assert [one["body"]["text"] for one in told] == ["halffull"] * 3
+    assert [one["cache"].get("collapsed", False) for one in told] == [False, False, True]
+    assert halting.arrived == ["/", "/"]
+
+
+def test_a_response_on_its_way_is_shared_though_another_wish_waits_behind_it(clients, halting):
+    one, two = clients
+    halting.let("head 1")
+    plain = start(one, halting)
+    halting.wait_for("/")
+    while result(one.call("request.get", {"request": plain}))["state"] != "responded":
+        time.sleep(0.05)
+    wishing = start(two, halting, headers={"Cache-Control": "no-cache"})
+    halting.wait_for("/", count=2)
+    third = start(one, halting)
+    until_shared(two, "shared")
+    halting.let("rest 1")
+    told = [end(one, request) for request in (plain, third)]
+    assert [response["body"]["text"] for response in told] == ["halffull"] * 2 and told[1]["cache"]["collapsed"]
+    assert result(two.call("request.get", {"request": wishing}))["state"] != "finished"
+    halting.let("head", "rest")
+    assert end(two, wishing)["ok"] and halting.arrived == ["/", "/"]
+
+
+@pytest.mark.parametrize("order", [(600, None), (None, 600)], ids=str)
+def test_a_stale_response_replaces_a_failure_only_where_the_request_allows_it(clients, server, order):
+    asked, may_fail = threading.Semaphore(0), threading.Event()
+
+    def reply(number, _):
+        if number == 1:
+            return Reply(b"old", fields=(("Cache-Control", "max-age=0"), ("ETag", '"1"')))
+        asked.release()
+        may_fail.wait(30)
+        return Reply(b"failed", status=503)
+
+    url, _ = server.script(reply)
+
+    def params(seconds=None):
+        stale = {} if seconds is None else {"staleIfError": seconds}
+        return {"url": url, "cache": {"name": "shared", **stale}, "serialize": {"as": "text"}}
+
+    result(clients[0].call("data.send", params()))
+    waiting = []
+    for wire, seconds in zip(clients, order):
+        waiting.append(wire.start("data.send", params(seconds)))
+        assert asked.acquire(timeout=10)
+    may_fail.set()
+    for wire, number, seconds in zip(clients, waiting, order):
+        expected = (200, "old") if seconds else (503, "failed")
+        told = result(wire.reply(number))
+        assert (told["status"], told["body"]["text"]) == expected
+
+
 def test_a_body_that_ends_late_does_not_replace_a_later_response(clients, halting):
     one, two = clients
 
@@ -220,6 +285,28 @@ def test_a_body_that_ends_late_does_not_replace_a_later_response(clients, haltin
     halting.let("rest")
     assert end(one, first)["body"]["text"] == "halffull"
     assert result(two.call("data.send", reply("/")))["body"]["text"] == "new!full" and len(halting.arrived) == 2
+
+
+def test_no_request_is_told_that_a_body_too_long_for_the_code_is_stored(clients, server):
+    """Also if it shares the exchange, and ends before the stale response is looked up once more."""
+    one, two = clients
+    may_end = threading.Event()
+
+    def reply(number, _):
+        if number == 1:
+            return Reply(b"old", fields=(("Cache-Control", "max-age=0"), ("ETag", '"1"')))
+        may_end.wait(30)
+        return Reply(b"x" * ((1 << 20) + 1))
+
+    url, _ = server.script(reply)
+    assert result(one.call("data.send", {"url": url, "cache": "shared"}))["cache"]["stored"]
+    cache = {"name": "shared", "cacher": {"modify": {"callback": "mine"}}}
+    waiting = [wire.start("data.send", {"url": url, "cache": cache, "serialize": {"as": "none"}}) for wire in clients]
+    until_shared(two, "shared")
+    may_end.set()
+    for wire, number in zip(clients, waiting):
+        told = result(wire.reply(number))
+        assert told["ok"] and not {"stored", "storedAt"}.intersection(told["cache"]), told["cache"]
 
 
 class Endless(Listening):
@@ -250,11 +337,12 @@ def test_a_request_that_stands_still_does_not_hold_up_another_one(clients, leave
     one, two = clients
     with Endless() as server:
         result(one.call("cache.configure", {"cache": "shared", "maxBytes": 1 << 20}))
-        cache = {"name": "shared", "collapse": 10 if leaves else 3}
+        # the other one joins, and both have the head, within that time
+        cache = {"name": "shared", "collapse": 10 if leaves else 6}
         still = start(one, server, cache=cache, timeout={"idle": 300}, serialize={"as": "none"})
         server.wait_for("/")
         other = start(two, server, cache=cache, timeout={"idle": 300}, serialize={"as": "none"})
-        until_shared(two)
+        until_shared(two, "shared")
         result(one.call("request.suspend", {"request": still}))
         server.may_send.set()
         # until the window is full, and the other request waits
