@@ -80,8 +80,15 @@ package enum NetscapeCookies {
             throw CookieLineFault("the fourth field is neither TRUE nor FALSE")
         }
         guard let expires = seconds(fields[4]) else { throw CookieLineFault("the fifth field is no time in seconds") }
-        guard String(validating: line[2], as: UTF8.self) != nil else { throw CookieLineFault("the path is not UTF-8") }
-        guard fields[2].utf8.first == UInt8(ascii: "/") else { throw CookieLineFault("the path does not begin with /") }
+        // curl writes the Path of a server as it came, and drops a quote at either end when it reads
+        var bytes = line[2]
+        if bytes.first == UInt8(ascii: "\"") { bytes = bytes.dropFirst() }
+        if bytes.last == UInt8(ascii: "\"") { bytes = bytes.dropLast() }
+        guard var path = String(validating: bytes, as: UTF8.self) else {
+            throw CookieLineFault("the path is not UTF-8")
+        }
+        if path.isEmpty { path = "/" }
+        guard path.utf8.first == UInt8(ascii: "/") else { throw CookieLineFault("the path does not begin with /") }
         let written = fields[0].utf8.first == UInt8(ascii: ".") ? String(fields[0].dropFirst()) : fields[0]
         guard let host = canonicalHost(written) ?? canonicalHost(withoutPort(written)) else {
             throw CookieLineFault("the domain is no host name")
@@ -92,7 +99,7 @@ package enum NetscapeCookies {
         var cookie = Cookie(name: texts[0], value: texts.count == 2 ? texts[1] : "", domain: host)
         cookie.isLatin1 = isLatin1
         cookie.isHostOnly = !isWide || isAddress(host)
-        cookie.path = fields[2]
+        cookie.path = path
         cookie.isSecure = isSecure
         cookie.expires = expires == 0 ? nil : Cookie.time(seconds: expires)
         return cookie

@@ -70,6 +70,17 @@ import Testing
         #expect(found.skipped.map(\.line) == [2])
     }
 
+    @Test(arguments: [
+        ("", "/"), ("\"\"", "/"), ("\"/\"", "/"), ("\"/a b\"", "/a b"), ("\"", "/"), ("\"/a", "/a"), ("/a\"", "/a"),
+        ("x", nil), ("\"x\"", nil), ("\"\"/a\"\"", nil),
+    ])
+    func `a quote at either end of a path is dropped, and an empty path is that of all`(written: String, path: String?)
+    {
+        let found = read("example.com\tFALSE\t\(written)\tFALSE\t0\ta\t1")
+        #expect(found.cookies.map(\.path) == [path].compactMap(\.self))
+        #expect(found.skipped.count == (path == nil ? 1 : 0))
+    }
+
     @Test func `no time is that of a cookie of the session`() {
         let found = read("example.com\tFALSE\t/\tFALSE\t\ta\t1\nexample.com\tFALSE\t/\tFALSE\t0\tb\t2")
         #expect(found.skipped.isEmpty)
