@@ -65,7 +65,8 @@ struct ServiceProcess {
         engine.jars.use(vault)
         // deletes the files of killed services in the background
         Task.detached { engine.sweep() }
-        let log = ServerLog(settings.log)
+        let path = settings.readyFile == nil ? nil : settings.socket.map { Daemon.log(beside: $0) }
+        let log = ServerLog(settings.log, replacing: path)
         if let path = own.keyLog {
             log.write(.warning, "the secrets of TLS connections are written to \(path)")
         }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+import OutriderFiles
 
 /// Writes lines to a descriptor on a thread of its own, all waiting lines at once. At most 1 MiB waits; further lines
 /// are dropped, and the next line that fits is preceded by their number.
@@ -21,12 +22,19 @@ final class LineWriter: Sendable {
 
     private static let most = 1 << 20
     private let state = ConditionVariable(State())
+    /// A longer file of the service's own is replaced.
+    private static let longest: off_t = 8 << 20
     private let descriptor: Int32
+    private let path: String?
     private let complain: @Sendable (String) -> Void
 
-    /// - Parameter complain: called on the writer's thread, once for each time that writing begins to fail.
-    init(_ descriptor: Int32, complain: @escaping @Sendable (String) -> Void = { _ in }) {
+    /// - Parameters:
+    ///   - path: of the descriptor's file, if the service may replace the file.
+    ///   - complain: called on the writer's thread, once for each time that writing begins to fail.
+    init(_ descriptor: Int32, replacing path: String? = nil, complain: @escaping @Sendable (String) -> Void = { _ in })
+    {
         self.descriptor = descriptor
+        self.path = path
         self.complain = complain
     }
 
@@ -76,6 +84,7 @@ final class LineWriter: Sendable {
             }
             if bytes.isEmpty { break }
             let problem = writeAll(bytes)
+            replaceIfLong()
             state.change { state in
                 if problem != nil { state.dropped += bytes.count { $0 == UInt8(ascii: "\n") } }
                 state.isWriting = false
@@ -85,6 +94,19 @@ final class LineWriter: Sendable {
         }
         Glibc.close(descriptor)
         state.change { $0.isWriting = false }
+    }
+
+    /// A long file becomes PATH.old, in the place of the last one, and a new file begins. If that file cannot be opened,
+    /// or another process moved the long one, the next lines only open PATH.
+    private func replaceIfLong() {
+        var (own, there) = (stat(), stat())
+        guard let path, fstat(descriptor, &own) == 0, own.st_size > Self.longest else { return }
+        let isThere = lstat(path, &there) == 0 && (own.st_dev, own.st_ino) == (there.st_dev, there.st_ino)
+        guard !isThere || rename(path, path + ".old") == 0,
+            let file = try? CheckedFile.open(path, O_WRONLY | O_CREAT | O_APPEND, .own)
+        else { return }
+        dup2(file, descriptor)
+        Glibc.close(file)
     }
 
     /// Why writing failed; nil if all bytes were written.

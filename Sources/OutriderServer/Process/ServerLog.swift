@@ -25,18 +25,22 @@ package final class ServerLog: LogOutlet {
     }
 
     private let state: Mutex<State>
-    private let standardError = LineWriter(2)
+    private let standardError: LineWriter
     /// Whether flags or the environment turned on a log of requests. Then clients may see requests of other clients.
     private let isOfAll: Bool
 
     package init(level: LogSetting.Level = .warning) {
+        standardError = LineWriter(2)
         state = Mutex(State(setting: LogSetting(level: level, target: .stderr)))
         isOfAll = level.rank <= LogSetting.Level.info.rank
     }
 
     /// The log as flags and the environment set it up. If the file cannot be written the log stays on stderr, with a
     /// warning.
-    package init(_ setting: LogSetting) {
+    ///
+    /// - Parameter path: the file to which the starter of the service led standard error; nil if there is none.
+    package init(_ setting: LogSetting, replacing path: String? = nil) {
+        standardError = LineWriter(2, replacing: path)
         state = Mutex(State(setting: setting))
         isOfAll = setting.target == .file || setting.level.rank <= LogSetting.Level.info.rank
         guard setting.target == .file else { return }

@@ -20,7 +20,9 @@ struct Daemon {
 
     let socket: ServicePath
 
-    private var log: String { socket.path + ".log" }
+    private var log: String { Self.log(beside: socket.path) }
+
+    static func log(beside socket: String) -> String { socket + ".log" }
 
     /// A connection to the service, which is started if no service listens.
     func connect(spawns: Bool = true) throws(CommandFailure) -> ServiceWire {
@@ -130,7 +132,9 @@ struct Daemon {
     private static func reason(in log: String, from start: off_t) -> String? {
         guard let file = try? CheckedFile.open(log, O_RDONLY, .own) else { return nil }
         defer { close(file) }
-        lseek(file, max(start, lseek(file, 0, SEEK_END) - 4096), SEEK_SET)
+        let end = lseek(file, 0, SEEK_END)
+        // a log that is shorter than before has begun anew
+        lseek(file, max(start <= end ? start : 0, end - 4096), SEEK_SET)
         guard let bytes = try? FileBytes.read(file) else { return nil }
         let lines = bytes.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
         for line in lines.reversed() {

@@ -125,6 +125,23 @@ def test_a_command_that_waits_for_a_locked_path_logs_one_line(home):
     assert log.read_bytes().count(b"already serves") == 1
 
 
+def test_a_long_log_gives_way_to_a_new_one(home):
+    """It grew for as long as services were started. One long log stays beside the present one."""
+    log, old = home / "s.log", home / "s.log.old"
+    # what the log of a service that writes much becomes
+    log.write_bytes(b"long\n" * (2 << 20))
+    log.chmod(0o600)
+    variables = {"OUTRIDER_LOG": "debug"}
+    assert outrider("call", "--socket", str(home / "s"), "--spawn", "server.info", env=variables).returncode == 0
+    deadline = time.monotonic() + 30
+    while not (old.exists() and log.exists() and log.stat().st_size > 0):
+        assert outrider("call", "--socket", str(home / "s"), "server.info").returncode == 0
+        assert time.monotonic() < deadline, list(home.iterdir())
+    assert old.stat().st_size > 10 << 20 and log.stat().st_size < 1 << 20
+    assert log.stat().st_mode & 0o777 == 0o600
+    assert b"long" not in log.read_bytes()
+
+
 def test_a_service_whose_path_belongs_to_another_socket_ends_with_its_last_client(home, served):
     """As with socket activation over a service that a command has spawned."""
     with contract.Wire(str(home / "s")) as wire, socket.socket(socket.AF_UNIX) as other:
