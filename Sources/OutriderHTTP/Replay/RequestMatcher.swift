@@ -26,7 +26,7 @@ package struct RequestMatcher: Sendable {
         var path: String
         /// Sorted.
         var query: [String]
-        var fields: [String]
+        var fields: [ByteText]
         /// In place of a long one, its SHA-256.
         var body: [UInt8]
     }
@@ -50,14 +50,14 @@ package struct RequestMatcher: Sendable {
         var query: [String] = []
         for text in parts.query?.split(separator: "&") ?? [] {
             let pair = Pair(text.utf8)
-            if !ignoredQuery.isEmpty, ignoredQuery.contains(pair.name) { continue }
+            if ignoredQuery.contains(where: { $0.utf8.elementsEqual(pair.nameBytes) }) { continue }
             query.append(pair.canonical())
         }
         query.sort()
         return Key(
             method: request.method, origin: comparesHost ? parts.origin.lowercased() : "",
             path: parts.path.isEmpty ? "/" : String(parts.path), query: query,
-            fields: (["Range"] + fields).map { request.fields.all($0).joined(separator: ", ") },
+            fields: (["Range"] + fields).map { ByteText(request.fields.all($0).joined(separator: ", ")) },
             body: comparesBody ? Self.short(body(Self.withPlainMasks(request.body), request.contentType)) : [])
     }
 
@@ -92,7 +92,7 @@ package struct RequestMatcher: Sendable {
 
     /// A pair of a query or a form, decoded.
     private struct Pair {
-        private let nameBytes: [UInt8]
+        let nameBytes: [UInt8]
         /// Nil for a name alone.
         private let value: [UInt8]?
 
@@ -187,7 +187,9 @@ package struct RequestMatcher: Sendable {
         let (one, two) = (key(of: recorded), key(of: wanted))
         var found: [String] = []
         func compare(_ name: String, _ one: String, _ two: String) {
-            if one != two { found.append("\(name): \(Self.shown(one)) recorded, \(Self.shown(two)) requested") }
+            if ByteText(one) != ByteText(two) {
+                found.append("\(name): \(Self.shown(one)) recorded, \(Self.shown(two)) requested")
+            }
         }
         compare("method", one.method, two.method)
         compare("host", one.origin, two.origin)
@@ -197,7 +199,9 @@ package struct RequestMatcher: Sendable {
             let added = two.query.filter { !one.query.contains($0) }
             compare("query", missing.joined(separator: "&"), added.joined(separator: "&"))
         }
-        for (index, name) in (["Range"] + fields).enumerated() { compare(name, one.fields[index], two.fields[index]) }
+        for (index, name) in (["Range"] + fields).enumerated() {
+            compare(name, one.fields[index].text, two.fields[index].text)
+        }
         if let place { found.append("body: that of \(place) recorded, \(wanted.body.count) bytes requested") }
         if place == nil, one.body != two.body { found.append(bodyDifference(recorded, wanted)) }
         return found

@@ -49,16 +49,18 @@ package struct StubRule: Sendable {
 /// A request that is compared with stubs: its parts are read once.
 struct StubSubject {
     private struct Pair: Hashable {
-        var name: String
-        var value: String
+        var name: ByteText
+        var value: ByteText
+
+        init(_ name: String, _ value: String) { (self.name, self.value) = (ByteText(name), ByteText(value)) }
     }
 
     let request: ReplayRequest
     lazy var json = try? JSONParser.parse(request.body)
-    private lazy var query = QueryPairs.of(request.url)
-    private lazy var queryPairs = Set(query.map { Pair(name: $0.name, value: $0.value) })
+    private lazy var query = QueryPairs.of(request.url).map { Pair($0.name, $0.value) }
+    private lazy var queryPairs = Set(query)
     private lazy var fieldPairs = Set(
-        request.fields.list.map { Pair(name: HTTPFields.key($0.name), value: $0.value) })
+        request.fields.list.map { Pair(HTTPFields.key($0.name), $0.value) })
 
     /// As many are searched for one by one.
     private static let few = 16
@@ -69,19 +71,21 @@ struct StubSubject {
     mutating func hasQuery(_ wanted: [(name: String, value: String)]) -> Bool {
         if wanted.count <= Self.few {
             let query = query
-            return wanted.allSatisfy { wanted in query.contains { $0 == wanted } }
+            return wanted.allSatisfy { query.contains(Pair($0.name, $0.value)) }
         }
         let pairs = queryPairs
-        return wanted.allSatisfy { pairs.contains(Pair(name: $0.name, value: $0.value)) }
+        return wanted.allSatisfy { pairs.contains(Pair($0.name, $0.value)) }
     }
 
     /// Whether the request has all these fields.
     mutating func hasFields(_ wanted: [HTTPFields.Field]) -> Bool {
         if wanted.count <= Self.few {
-            return wanted.allSatisfy { request.fields.all($0.name).contains($0.value) }
+            return wanted.allSatisfy { wanted in
+                request.fields.all(wanted.name).contains { ByteText($0) == ByteText(wanted.value) }
+            }
         }
         let pairs = fieldPairs
-        return wanted.allSatisfy { pairs.contains(Pair(name: HTTPFields.key($0.name), value: $0.value)) }
+        return wanted.allSatisfy { pairs.contains(Pair(HTTPFields.key($0.name), $0.value)) }
     }
 }
 

@@ -70,6 +70,21 @@ import Testing
         #expect(Self.fits(rule, request) == fits)
     }
 
+    @Test(arguments: [1, 20])
+    func `texts are compared by their bytes`(count: Int) throws {
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        let request = Self.request(
+            "https://a.example/?x=caf%C3%A9", fields: [HTTPFields.Field("X-Place", composed)])
+        for (text, fits) in [(composed, true), (decomposed, false)] {
+            var rule = try Self.rule("*")
+            rule.query = Array(repeating: (name: "x", value: text), count: count)
+            #expect(Self.fits(rule, request) == fits)
+            rule.query = []
+            rule.fields.list = Array(repeating: HTTPFields.Field("X-Place", text), count: count)
+            #expect(Self.fits(rule, request) == fits)
+        }
+    }
+
     @Test(arguments: [
         (#"{"a": 1}"#, #"{"b": 2, "a": 1.0}"#, true), (#"{"a": {"b": 1}}"#, #"{"a": {"b": 1, "c": 2}}"#, true),
         (#"{"a": [1, 2]}"#, #"{"a": [1, 2, 3]}"#, false), (#"{"a": [{}]}"#, #"{"a": [{"b": 1}]}"#, true),
