@@ -92,6 +92,9 @@ package enum TokenVerdict: Sendable, Equatable {
             return misconfigured(reason, words, name, place)
         default:
             if isBusy { return busy(outcome, wait) }
+            if status == 400, let page = refusals.first(where: { response.body.prefix(1024).contains($0.title) }) {
+                return OAuthFailure(.temporary, "certificate_refused", "\(outcome): \(page.meaning)")
+            }
             if (200..<300).contains(status) {
                 return OAuthFailure(
                     .temporary, "malformed_answer",
@@ -104,6 +107,15 @@ package enum TokenVerdict: Sendable, Equatable {
                 "\(outcome); \(doubt) the right address?")
         }
     }
+
+    /// Titles of nginx, which refuses a certificate, or a client without one, only behind the handshake.
+    private static let refusals: [(title: [UInt8], meaning: String)] = [
+        (Array("400 The SSL certificate error".utf8), "it refuses the client certificate"),
+        (
+            Array("400 No required SSL certificate was sent".utf8),
+            "it wants a client certificate; name one in clientAuth.certificate"
+        ),
+    ]
 
     private static let accessDenied = "access_denied"
     /// The second is the word of Microsoft.

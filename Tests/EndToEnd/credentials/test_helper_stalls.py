@@ -90,6 +90,10 @@ RESPONSES = {
     "a page with 403": ((403, PAGE, b"<html>Blocked</html>"), "temporary", "unexpected_status"),
     "a page with 200": ((200, PAGE, b"<html>Sign in</html>"), "temporary", "malformed_answer"),
     "nothing with 200": ((200, {}, b""), "temporary", "malformed_answer"),
+    "nginx about a certificate": (
+        (400, PAGE, b"<html>\r\n<head><title>400 The SSL certificate error</title></head>"),
+        "temporary", "certificate_refused"),
+    "a page with 400": ((400, PAGE, b"<html>The SSL certificate is valid</html>"), "config", "unexpected_status"),
     "no such place": ((404, {}, b"not here"), "config", "unexpected_status"),
     "in trouble": ((503, {"Retry-After": "1"}, b""), "temporary", "server_unavailable"),
     "too much": ((429, {"Retry-After": "1"}, {"error": "slow_down"}), "temporary", "slow_down"),

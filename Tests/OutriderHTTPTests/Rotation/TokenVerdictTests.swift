@@ -32,6 +32,16 @@ import Testing
     }
 
     @Test(arguments: [
+        ("The SSL certificate error", "it refuses the client certificate"),
+        ("No required SSL certificate was sent", "it wants a client certificate; name one in clientAuth.certificate"),
+    ])
+    func `a page about a certificate says what nginx wants`(title: String, meaning: String) {
+        let failure = Self.verdict(400, "<html>\r\n<head><title>400 \(title)</title></head>")
+        #expect(failure?.kind == .temporary && failure?.reason == "certificate_refused")
+        #expect(failure?.message == "the token endpoint of 'work' answered 400: \(meaning)")
+    }
+
+    @Test(arguments: [
         "invalid_client", "unauthorized_client", "invalid_scope", "unsupported_grant_type", "invalid_target",
     ])
     func `what the server says of the client is believed, whatever the status`(error: String) {
