@@ -13,7 +13,7 @@ struct BodyOutput: ~Copyable {
     private let refusesBinary: Bool
     /// How a new file is opened; nil for an open file.
     private var flags: Int32?
-    private var isBegun: Bool
+    private var isBegun = false
     /// Whether this command has written the file, in this attempt or an earlier one.
     private var isWritten = false
 
@@ -22,18 +22,17 @@ struct BodyOutput: ~Copyable {
     ///
     /// - Parameters:
     ///   - isNew: refuse a file that exists; for names that a server chose.
-    ///   - appends: write behind what is in the file.
-    init(_ path: String?, isNew mustBeNew: Bool = false, appends: Bool = false) throws(CommandFailure) {
-        isBegun = appends
-        guard let path, path != "-" else {
-            file = STDOUT_FILENO
+    init(_ path: String?, isNew mustBeNew: Bool = false) throws(CommandFailure) {
+        let standard = path.flatMap { mustBeNew && $0 != "-" ? nil : Self.standardFile($0) }
+        guard let path, standard == nil else {
+            file = standard ?? STDOUT_FILENO
             name = nil
             refusesBinary = path == nil && isatty(STDOUT_FILENO) == 1
             return
         }
         name = path
         refusesBinary = false
-        let usual = O_WRONLY | O_CREAT | O_CLOEXEC | (appends ? O_APPEND : 0)
+        let usual = O_WRONLY | O_CREAT | O_CLOEXEC
         let created = open(path, usual | O_EXCL, 0o666)
         let isNew = created >= 0
         flags = isNew ? usual | (mustBeNew ? O_EXCL : 0) : nil
@@ -46,6 +45,14 @@ struct BodyOutput: ~Copyable {
         guard file >= 0 || isNew else {
             throw CommandFailure(code: FailureStatus.file, "cannot write \(path): \(systemError(errno))")
         }
+    }
+
+    /// Standard output for `-`, and what writes to the same file as standard output or standard error: as an open file of its
+    /// own, it would write over what is there.
+    private static func standardFile(_ path: String) -> Int32? {
+        if path == "-" { return STDOUT_FILENO }
+        guard let identity = FileIdentity(path) else { return nil }
+        return [STDOUT_FILENO, STDERR_FILENO].first { FileIdentity($0) == identity }
     }
 
     deinit {
@@ -135,5 +142,28 @@ struct BodyOutput: ~Copyable {
             return CommandFailure(.error, "cannot write to standard output: \(systemError(number))")
         }
         return CommandFailure(code: FailureStatus.file, "cannot write \(name): \(systemError(number))")
+    }
+}
+
+/// Which file a path or a descriptor leads to, for regular files.
+struct FileIdentity: Equatable {
+    private let device: dev_t
+    private let inode: ino_t
+
+    init?(_ path: String) {
+        var info = stat()
+        guard stat(path, &info) == 0 else { return nil }
+        self.init(info)
+    }
+
+    init?(_ file: Int32) {
+        var info = stat()
+        guard fstat(file, &info) == 0 else { return nil }
+        self.init(info)
+    }
+
+    private init?(_ info: stat) {
+        guard info.st_mode & S_IFMT == S_IFREG else { return nil }
+        (device, inode) = (info.st_dev, info.st_ino)
     }
 }

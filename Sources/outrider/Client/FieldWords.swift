@@ -24,6 +24,27 @@ struct FieldWords {
         params["headers"] = .array(fields)
     }
 
+    /// Whether Accept-Encoding, as given here, asks for a coding; nil where the default field is left.
+    var asksForCoding: Bool? {
+        let own = fields.compactMap(\.object).filter { $0["name"]?.string?.lowercased() == "accept-encoding" }
+        if own.isEmpty, !removed.contains("accept-encoding") { return nil }
+        return own.contains { field in
+            let value = (field["value"]?.string ?? "").lowercased().filter { !$0.isWhitespace }
+            return !value.isEmpty && value != "identity"
+        }
+    }
+
+    /// Asks for the bytes of a file as the server has them. Params with `decode` have an Accept-Encoding of the user.
+    static func takeAsStored(_ params: inout JSONObject) {
+        if params["decode"] == nil {
+            var fields = params["headers"]?.array ?? []
+            fields.removeAll { HTTPFields.same($0.object?["name"]?.string ?? "", "Accept-Encoding") }
+            fields.append(.object(["name": .string("Accept-Encoding"), "value": .string("identity")]))
+            params["headers"] = .array(fields)
+        }
+        params["decode"] = .bool(false)
+    }
+
     /// Adds the members for these fields; the body, if any, is among the members already. Where a default field is
     /// removed the others are named, since the contract has all of them or none.
     ///

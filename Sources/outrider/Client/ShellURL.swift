@@ -55,6 +55,13 @@ enum ShellURL {
         endOfScheme(url).map { url[$0...].dropFirst(3) } ?? url[...]
     }
 
+    /// Whether the path of a URL ends like the name of a compressed file, whose bytes others compare with a digest.
+    static func isCompressed(_ url: String) -> Bool {
+        let path = afterScheme(url).prefix { $0 != "?" && $0 != "#" }
+        let endings = [".gz", ".tgz", ".zst"]
+        return path.contains("/") && (path.hasSuffix(".Z") || endings.contains(where: path.lowercased().hasSuffix))
+    }
+
     /// Whether a word names a scheme; `host/?next=https://other` names none.
     static func hasScheme(_ word: String) -> Bool { endOfScheme(word) != nil }
 

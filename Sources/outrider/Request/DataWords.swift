@@ -32,9 +32,8 @@ enum DataWords {
             switch mark {
             case .raw: pieces.append(.text(value))
             case .encoded: pieces.append(.text(try escapedWord(value)))
-            case .stripped where value.hasPrefix("@"): pieces.append(.stripped(String(value.dropFirst())))
-            case nil where value.hasPrefix("@"): pieces.append(.file(String(value.dropFirst())))
-            case .stripped, nil: pieces.append(.text(value))
+            case .stripped: pieces.append(named(value).map { .stripped($0) } ?? .text(value))
+            case nil: pieces.append(named(value).map { .file($0) } ?? .text(value))
             }
         }
         return pieces
@@ -46,8 +45,13 @@ enum DataWords {
         switch mark {
         case .raw: return nil
         case .encoded: return value.halves(at: "=") == nil ? value.halves(at: "@")?.behind : nil
-        case .stripped, nil: return value.hasPrefix("@") ? String(value.dropFirst()) : nil
+        case .stripped, nil: return named(value)
         }
+    }
+
+    /// The name behind `@`, which may begin with a combining mark.
+    private static func named(_ value: String) -> String? {
+        value.unicodeScalars.first == "@" ? String(value.unicodeScalars.dropFirst()) : nil
     }
 
     private static func unmarked(_ word: String) -> (mark: Mark?, value: String) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderHTTP
 import OutriderJSON
 
 /// A `--form` of a command line, in curl's grammar: `name=content;type=…;filename=…`, whose content is a text, `@file`
@@ -80,13 +81,16 @@ struct FormWord {
     ) throws(CommandFailure) -> (value: String, left: Substring) {
         let scalars = rest.unicodeScalars
         guard scalars.first == "\"" else {
-            let end = scalars.firstIndex(of: ";") ?? scalars.endIndex
-            return (String(rest[..<end]), rest[end...])
+            guard let end = scalars.firstIndex(of: ";") else { return (String(rest), "") }
+            // as curl, without the blanks around what a semicolon ends
+            let value = scalars[..<end].drop { $0 == " " }
+            let blanks = value.reversed().prefix { $0 == " " }.count
+            return (String(value.dropLast(blanks)), rest[end...])
         }
         var value = String.UnicodeScalarView()
         var left = scalars.dropFirst()
         while let character = left.popFirst() {
-            if character == "\"" { return (String(value), Substring(left)) }
+            if character == "\"" { return (String(value), Substring(left.drop { $0 == " " })) }
             if character == "\\", let next = left.first, next == "\"" || next == "\\" {
                 value.append(next)
                 left = left.dropFirst()
@@ -151,6 +155,10 @@ struct FormWord {
             case .file(let path): part["file"] = .string(path)
             }
             part["filename"] = .string(file.split(separator: "/").last.map(String.init) ?? file)
+            // the ending of the file tells more than another name without one
+            if type == nil, let filename, MediaTypes.type(ofFileNamed: filename) == MediaTypes.unknown {
+                part["mimeType"] = .string(MediaTypes.type(ofFileNamed: file))
+            }
         }
         if let type { part["mimeType"] = .string(type) }
         if let filename { part["filename"] = .string(filename) }

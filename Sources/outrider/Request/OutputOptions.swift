@@ -54,7 +54,7 @@ struct OutputOptions: ParsableArguments {
     var include = false
 
     @Flag(
-        name: [.customShort("f"), .long], help: "A status of 400 or above is a failure: write nothing, exit with 14.")
+        name: [.customShort("f"), .long], help: "A status of 400 or above is a failure: write no body, exit with 14.")
     var fail = false
 
     @Flag(name: .customLong("fail-with-body"), help: "The same, and the body is written.")
@@ -89,6 +89,10 @@ struct OutputOptions: ParsableArguments {
 
     func validate() throws {
         if outputs.contains("") { throw ValidationError("--output is empty: name a file, or - for standard output") }
+        if dumpHeader == "" {
+            throw ValidationError("--dump-header is empty: name a file, or - for standard output")
+        }
+        if directory == "" { throw ValidationError("--output-dir is empty: name a directory") }
         if remoteName, !outputs.isEmpty { throw ValidationError("give only one of --output and --remote-name") }
         if remoteHeaderName, !remoteName { throw ValidationError("-J chooses the name for -O: add -O") }
         if fail, failWithBody { throw ValidationError("give only one of --fail and --fail-with-body") }
@@ -125,8 +129,8 @@ struct OutputOptions: ParsableArguments {
     /// The file of the body of a URL; nil for standard output.
     func path(url: ShellURL.Expanded, response: JSONObject?) throws(CommandFailure) -> String? {
         var name = outputs.indices.contains(url.word) ? outputs[url.word] : nil
-        // one pattern names the files of all URLs
-        if name == nil, let only = outputs.first, outputs.count == 1, only.contains("#") { name = only }
+        // one pattern names the files of all URLs with choices
+        if name == nil, let only = outputs.first, outputs.count == 1, url.filled(only) != only { name = only }
         if remoteName { name = try Self.remoteName(url.text, response: remoteHeaderName ? response : nil) }
         guard var path = name.map(url.filled), path != "-" else { return name }
         if let directory, !path.hasPrefix("/") { path = directory + (directory.hasSuffix("/") ? "" : "/") + path }

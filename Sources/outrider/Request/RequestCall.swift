@@ -196,6 +196,8 @@ struct RequestCall: ParsableArguments {
         try checkScheme(of: address)
         try proxy.check(address)
         params["url"] = .string(address)
+        // many servers name the compression of such a file as a coding
+        if !request.compressed, ShellURL.isCompressed(address) { FieldWords.takeAsStored(&params) }
         if auth.isByHost { try auth.add(to: &params) }
         if let unixSocket {
             let (address, host) = try ShellURL.through(unixSocket, address)

@@ -117,13 +117,6 @@ struct RequestOptions: ParsableArguments {
         }
     }
 
-    /// Whether a word of `-H` asks for a coding: as with curl, the body then stays as the server sends it.
-    private static func namesCoding(_ word: String) -> Bool {
-        let name = "accept-encoding:"
-        let value = word.dropFirst(name.count).lowercased().filter { !$0.isWhitespace }
-        return word.lowercased().hasPrefix(name) && !value.isEmpty && value != "identity"
-    }
-
     /// The Referer without the word of curl that asks for another one after a redirect.
     private var namedReferer: String? {
         referer.map { $0.hasSuffix(";auto") ? String($0.dropLast(5)) : $0 }
@@ -167,14 +160,16 @@ struct RequestOptions: ParsableArguments {
                 try TimeCondition.field(word, outputs: outputs)
             },
         ]
-        try RequestWords.fields(headers + namedFields + items.fields + conditions.compactMap(\.self)).add(to: &params)
+        let fields = try RequestWords.fields(headers + namedFields + items.fields + conditions.compactMap(\.self))
+        fields.add(to: &params)
         addTimeouts(to: &params)
         if noLocation || (maxRedirects == 0 && !location) {
             params["redirect"] = .string("none")
         } else if let maxRedirects {
             params["redirect"] = .object(["max": .integer(maxRedirects < 0 ? 100 : Int64(maxRedirects))])
         }
-        if !compressed, headers.contains(where: Self.namesCoding) { params["decode"] = .bool(false) }
+        // as with curl, a body in a coding that was asked for stays as the server sends it
+        if !compressed, let asks = fields.asksForCoding { params["decode"] = .bool(!asks) }
         if let most = maxFileSize.flatMap(ByteRate.init) { params["maxBody"] = .integer(most.bytes) }
         return params
     }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import Glibc
-
 /// Carrying out a command for requests.
 extension RequestCall {
     /// Makes the requests on a single connection to the service.
@@ -29,6 +27,8 @@ extension RequestCall {
             StandardError.line("outrider: -w has no variable \(name): nothing is written for it")
         }
         try checkFiles()
+        // a shown command touches no file
+        let heads = try curl ? nil : output.dumpHeader.map { (name) throws(CommandFailure) in try HeadFile(name) }
         let sent = try request.body.sent(items)
         var shared = try shared(verb, sent, (urls, items))
         var service = try service.connect(orPrivate: true)
@@ -40,7 +40,6 @@ extension RequestCall {
         try session.add(to: &shared, over: &service.client)
         try cookies.read(shared, over: &service.client)
         let base = shared
-        let heads = HeadFile()
         var failed: CommandFailure?
         var queue = TransferQueue(
             count: urls.count, limit: isParallel ? parallelMax : 1,
@@ -77,18 +76,5 @@ extension RequestCall {
             else { continue }
             throw CommandFailure(.usage, "\(name) is both sent and written: name another file")
         }
-    }
-}
-
-/// Which file a path leads to, for regular files.
-private struct FileIdentity: Equatable {
-    private let device: dev_t
-    private let inode: ino_t
-
-    init?(_ path: String) {
-        var info = stat()
-        guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return nil }
-        device = info.st_dev
-        inode = info.st_ino
     }
 }

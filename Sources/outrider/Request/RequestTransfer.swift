@@ -5,9 +5,17 @@ import Glibc
 import OutriderHTTP
 import OutriderJSON
 
-/// The file of `-D`: the first head of a command replaces what is in it, and the others follow.
+/// The file of `-D`: the heads of a command, one after the other, replace what is in it. The file is opened before anything
+/// is sent.
 final class HeadFile {
-    fileprivate var isBegun = false
+    private var file: BodyOutput
+
+    init(_ name: String) throws(CommandFailure) { file = try BodyOutput(name) }
+
+    fileprivate func write(_ body: StreamedBody) throws(CommandFailure) {
+        try file.write(body.head(isShown: file.isShown))
+        try file.finish()
+    }
 }
 
 /// A request of a command line as a series of calls: from its params to the body on standard output or in a file.
@@ -40,7 +48,7 @@ final class RequestTransfer {
     let meter: ProgressMeter?
     /// Takes a copy of the response.
     private let kept: KeptResponse?
-    private let heads: HeadFile
+    private let heads: HeadFile?
     private let call: RequestCall
     private let url: ShellURL.Expanded
     private var sink: BodyOutput
@@ -71,7 +79,7 @@ final class RequestTransfer {
     ///   - number: its place among the URLs of the command.
     ///   - heads: common to all transfers of the command.
     init(
-        _ call: RequestCall, url: ShellURL.Expanded, number: Int, heads: HeadFile, kept: KeptResponse? = nil
+        _ call: RequestCall, url: ShellURL.Expanded, number: Int, heads: HeadFile?, kept: KeptResponse? = nil
     ) throws(CommandFailure) {
         self.call = call
         self.heads = heads
@@ -322,16 +330,11 @@ final class RequestTransfer {
 
     /// Writes the status and the fields where `-i`, `-I` and `-D` want them.
     private func writeHead(of body: StreamedBody) throws(CommandFailure) {
-        guard body.status > 0, !(output.fail && body.status >= 400) || output.dumpHeader != nil else { return }
-        if let name = output.dumpHeader {
-            var file = try BodyOutput(name, appends: heads.isBegun)
-            heads.isBegun = true
-            try file.write(body.head(isShown: file.isShown))
-            try file.finish()
-        }
-        if output.include || call.request.head, !(output.fail && body.status >= 400) {
-            try sink.write(body.head(isShown: sink.isShown))
-        }
+        guard body.status > 0 else { return }
+        try heads?.write(body)
+        // a name that the server chose is for a body
+        if isFailure, !output.failWithBody, output.remoteHeaderName { return }
+        if output.include || call.request.head { try sink.write(body.head(isShown: sink.isShown)) }
     }
 }
 

@@ -115,6 +115,11 @@ struct ShortOptions {
                 try open(file, &files, &words, &parsable)
                 continue
             }
+            // for the parser, the next word would be the value
+            if let (option, value) = word.halves(at: "="), value.isEmpty, option.hasPrefix("--"), option != "--" {
+                add(option, value, to: &parsable)
+                continue
+            }
             guard word.hasPrefix("-"), !word.hasPrefix("--"), let options = split(word.dropFirst()) else {
                 parsable += plain(word)
                 continue

@@ -347,6 +347,26 @@ def test_a_coding_that_is_asked_for_is_left_to_the_reader(run):
             assert run("get", *words, url).stdout == b"a page"
 
 
+def test_a_compressed_file_stays_as_the_server_has_it(run, tmp_path):
+    """Some servers call the compression of the file a coding; the digest is that of the file."""
+    file = gzip.compress(b"howl", mtime=0)
+    response = b"HTTP/1.1 200 OK\r\nContent-Encoding: x-gzip\r\nContent-Length: %d\r\n\r\n" % len(file) + file
+    with Capture(response=response) as capture:
+        (tmp_path / "fields").write_text("Accept-Encoding: gzip\n")
+        for words, sent in (
+            ([], [b"identity"]), (["-H", "User-Agent:"], [b"identity"]),
+            # a coding that is named stays
+            (["Accept-Encoding:gzip"], [b"gzip"]), (["-H", "@fields"], [b"gzip"]), (["-H", "Accept-Encoding;"], [b""]),
+            (["-H", "Accept-Encoding:"], []), (["-H", "User-Agent:", "-H", "Accept-Encoding:"], []),
+        ):  # fmt: skip
+            done = run("get", "-O", capture.url("/wolf.tar.GZ?a=b"), *words, cwd=tmp_path)
+            assert (done.returncode, (tmp_path / "wolf.tar.GZ").read_bytes()) == (0, file), done
+            fields = [value for name, value in capture.take().fields if name.lower() == b"accept-encoding"]
+            assert fields == sent, words
+        for words in (["--compressed", "/wolf.gz"], ["/wolf"], ["/wolf?a.gz"], ["/wolf.js.br"], ["/wolf.z"]):
+            assert run("get", *words[:-1], capture.url(words[-1])).stdout == b"howl"
+
+
 def test_a_redirect_too_much_is_a_failure_where_redirects_are_followed(run, origin):
     assert run("get", "--max-redirs", "0", origin + "/redirect/1", "-w", "%{http_code}").stdout.endswith(b"302")
     assert run("get", "-L", "--max-redirs", "0", origin + "/redirect/1").returncode == 12

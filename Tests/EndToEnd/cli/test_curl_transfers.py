@@ -91,6 +91,78 @@ def test_a_part_of_a_form_has_one_file(run, home, tmp_path):
     assert home.seen == []
 
 
+def test_the_ending_of_a_file_tells_the_type_that_its_other_name_has_not(run, tmp_path):
+    (tmp_path / "wolf.png").write_bytes(b"howl")
+    with Capture() as capture:
+        for name, told in (("wolf", b"image/png"), ("wolf.pdf", b"application/pdf")):
+            words = ["-F", f"a=@wolf.png ;filename={name}", "-F", "b= c ;type=text/x", "-F", 'd="e;" ;type=text/y']
+            words.append(capture.url("/form"))
+            assert run("get", *words, cwd=tmp_path).returncode == 0
+            body = capture.take().body
+            assert b"Content-Type: " + told + b"\r\n\r\nhowl\r\n" in body
+            assert b"Content-Type: text/x\r\n\r\nc\r\n" in body
+            assert b"Content-Type: text/y\r\n\r\ne;\r\n" in body
+
+
+def test_the_name_of_a_file_may_begin_with_a_combining_mark(run, tmp_path):
+    (tmp_path / "\u0301x").write_bytes(b"howl")
+    with Capture() as capture:
+        assert run("get", "-d", "@\u0301x", capture.url(), cwd=tmp_path).returncode == 0
+        assert capture.take().body == b"howl"
+
+
+@pytest.mark.parametrize("words", [["-i"], ["-I"], ["-i", "-o", "file"]])
+def test_the_head_of_a_failure_by_status_is_written_as_by_curl(run, home, tmp_path, words):
+    (tmp_path / "file").write_bytes(b"old")
+    done = run("get", "-f", *words, home.url("/fails/9/404"), cwd=tmp_path)
+    assert done.returncode == 14 and b"404" in done.stderr
+    written = (tmp_path / "file").read_bytes() if "file" in words else done.stdout
+    assert written.startswith(b"HTTP/1.1 404 \r\n") and written.endswith(b"\r\n\r\n")
+    assert done.stdout == b"" or "file" not in words
+
+
+def test_a_name_without_a_choice_is_the_file_of_one_url(run, home, tmp_path):
+    done = run("get", "-o", "C#1.json", home.url("/echo?a"), home.url("/echo?b"), cwd=tmp_path)
+    assert (done.returncode, json.loads(done.stdout)["path"]) == (0, "/echo?b")
+    assert json.loads((tmp_path / "C#1.json").read_text())["path"] == "/echo?a"
+    done = run("get", "-o", "#1", home.url("/echo?{a,b}"), home.url("/echo?{c,d}"), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert [json.loads((tmp_path / name).read_text())["path"][-1] for name in "abcd"] == list("abcd")
+
+
+def test_places_are_checked_before_anything_is_sent(run, home, tmp_path):
+    refused(run("post", "-D", "none/head", home.url("/echo"), cwd=tmp_path), 16, "none/head")
+    for option in ("--output-dir", "--dump-header"):
+        (tmp_path / "options").write_text(f'{option[2:]} = ""\n')
+        for words in ([option, ""], [f"{option}="], ["-K", "options"]):
+            refused(run("get", *words, "-O", home.url("/echo"), cwd=tmp_path), 2, f"{option} is empty")
+    assert home.seen == []
+    # the heads of all URLs follow each other, also in a file that was there
+    (tmp_path / "head").write_bytes(b"old" * 999)
+    assert run("get", "-D", "head", home.url("/echo?{a,b}"), cwd=tmp_path).returncode == 0
+    assert re.findall(rb"^HTTP.* \d+|old", (tmp_path / "head").read_bytes(), re.M) == [b"HTTP/1.1 200"] * 2
+
+
+@pytest.mark.parametrize("place", ["/dev/stdout", "/dev/stderr"])
+@pytest.mark.parametrize("mode", ["ab", "wb"])
+def test_heads_in_the_file_of_standard_output_or_error_write_over_nothing(home, tmp_path, place, mode):
+    """As `>>log` and `{ …; } >log` of a shell."""
+    line = [contract.binary(), "get", "--stdio", "-D", place, home.url("/echo?a"), home.url("/echo?b")]
+    with open(tmp_path / "log", mode) as log:
+        log.write(b"old\n")
+        log.flush()
+        assert subprocess.run(line, stdout=log, stderr=log, timeout=60, check=False).returncode == 0
+    assert re.findall(rb"^old|HTTP/\S+ \d+|/echo\?\w", (tmp_path / "log").read_bytes(), re.M) == [
+        b"old", b"HTTP/1.1 200", b"/echo?a", b"HTTP/1.1 200", b"/echo?b"]
+
+
+def test_a_file_that_the_server_names_gets_no_head_of_a_failure(run, home, tmp_path):
+    for words in (["-i"], ["-I"]):
+        done = run("get", "-f", "-O", "-J", *words, "-D", "head", home.url("/fails/9/404"), cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (14, b"") and b"404" in done.stderr
+        assert [file.name for file in tmp_path.iterdir()] == ["head"]
+
+
 def test_a_pasted_line_reads_its_files_of_options(home, tmp_path):
     (tmp_path / "options").write_text(f'request = PUT\nheader = "X-One: 1"\nurl = "{home.url("/echo")}"\n')
     told = json.loads(outrider("import", "curl -K options", cwd=tmp_path).stdout)

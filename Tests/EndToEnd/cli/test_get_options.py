@@ -328,7 +328,7 @@ def test_a_server_without_the_demanded_version_is_told_with_the_option(run, orig
 
 
 def test_the_waits_between_attempts_are_no_part_of_their_time(run):
-    responses = [b"HTTP/1.1 503 Later\r\nRetry-After: 11\r\nContent-Length: 0\r\n\r\n",
+    responses = [b"HTTP/1.1 503 Later\r\nRetry-After: 14\r\nContent-Length: 0\r\n\r\n",
                  b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"]  # fmt: skip
 
     def act(connection):
@@ -336,7 +336,7 @@ def test_the_waits_between_attempts_are_no_part_of_their_time(run):
             connection.sendall(responses.pop(0))
 
     with Host(act) as host:
-        done = run("get", "-m", "0.5", "--retry", "1", f"http://127.0.0.1:{host.port}/")
+        done = run("get", "-m", "3", "--retry", "1", f"http://127.0.0.1:{host.port}/")
         assert (done.returncode, done.stdout) == (0, b"ok"), done.stderr
 
 
