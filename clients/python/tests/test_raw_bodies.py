@@ -15,6 +15,9 @@ from typing import Any
 import outrider
 import pytest
 from outrider import AsyncClient, Client
+from outrider._dropins.exchanges import BodyState
+from outrider._protocol import frames
+from outrider._resources import facts
 from peers import PATTERN, Peer, serve, stop
 
 SIZES = [0, 1, 511, 512, 65535, 65536, 65537, 1 << 20, (1 << 20) + 1, 12 << 20]
@@ -246,3 +249,57 @@ def test_a_service_that_is_killed_amid_bodies_has_gone(binary: str, directory: s
         assert [type(one).__name__ for one in seen if one is not None].count("ServerGone") >= 1
     finally:
         stop(child)
+
+
+def test_bytes_of_calls_are_not_written_in_base64_on_their_way(
+    either: Client, origin: str, scripted: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That takes most of the time of a program that streams through a service on stdio."""
+    size = 9 << 20
+    url, port = f"{origin}/bytes/{size}", scripted(lambda stream: stream.sendall(expected(300_000))).port
+
+    def read() -> None:
+        with either.stream(url) as stream:
+            assert b"".join(stream.bytes()) == expected(size)
+        responses = [either.get(url, body_to="stream"), either.post(url, data=iter([b"wolf"]))]
+        for response in [*responses, either.get(url, progress=lambda progress: None)]:
+            assert len(b"".join(response.iter_bytes())) == size
+        assert either.post(f"{origin}/bytes/100000", data=iter([b"wolf"])).content == expected(100_000)
+        with pytest.raises(outrider.ValidationError) as caught:
+            either.get(f"{origin}/bytes/100000", validate={"status": [404]})
+        assert caught.value.response.content == expected(100_000)
+        with either.tcp("127.0.0.1", port) as connection:
+            assert connection.read(300_000, min=300_000) == expected(300_000)
+
+    # loads the modules that have the function by its name, for what they send
+    read()
+    written: list[int] = []
+    in_base64 = frames.in_base64
+
+    def noted(content: bytes) -> str:
+        written.append(len(content))
+        return in_base64(content)
+
+    monkeypatch.setattr(frames, "in_base64", noted)
+    monkeypatch.setattr(facts, "in_base64", noted)
+    read()
+    assert written == []
+
+
+def test_a_body_for_requests_is_not_copied_for_each_piece_of_it() -> None:
+    """Eight megabytes in pieces of ten kilobytes took a quarter of a second."""
+    content = expected(100_000)
+    body = BodyState(Any, print, {"body": {"kind": "base64", "base64": content}}, None)
+    assert [body.inline(10_000) for _ in range(9)] == [content[at : at + 10_000] for at in range(0, 90_000, 10_000)]
+    assert body._first.obj is content and body.inline(20_000) == content[90_000:] and body.inline(5) == b""
+
+
+def test_a_body_for_requests_is_not_written_in_base64_on_its_way(
+    session: Any, origin: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(content: bytes) -> str:
+        raise AssertionError("a body was written in base64")
+
+    session.get(f"{origin}/bytes/100000")
+    monkeypatch.setattr(frames, "in_base64", refused)
+    assert session.get(f"{origin}/bytes/100000").content == expected(100_000)

@@ -4,51 +4,33 @@
 
 from __future__ import annotations
 
-import os
 from asyncio import sleep  # async
 
 # sync: from time import sleep
 from .._connection.awaiting import AsyncConnection
 from .._connection.discovery import PAUSES
-
-# sync: from .._connection.waiters import Turn
 from .._connection.wire import Unsent
-from .._protocol.arguments import is_stopping
+from .._protocol.arguments import is_stopping, located
 from .._protocol.exceptions import OutriderError, ServerNotFound
 from .._protocol.frames import HELLO, encode, told, unpack
-from .._protocol.hints import AbstractAsyncContextManager  # async
-from .._protocol.hints import (
-    Any, Awaitable, Callable, Container, Iterable, Mapping, Popen, Sequence, Unpack, overload,
-)  # fmt: skip
+from .._protocol.hints import Any, Awaitable, Callable, Container, Iterable, Mapping, Sequence, Unpack, overload
 from .._protocol.models import Event
 from .._protocol.parameters import Defaults, guard_for, own_timeout
+from .connected import AsyncConnected
 from .responses import AsyncResponse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .._protocol.options import Item, Options, Timeout
-    from .events import AsyncClientInbox, AsyncEventStream
+    from .events import AsyncEventStream
     from .variant import Handler, Replier, Reply
 
 
-class AsyncCalls:
-    """The address of the service, and calls on its connection: what sessions, streams, downloads and credentials know
-    of a client, so that none of them imports one."""
+class AsyncCalls(AsyncConnected):
+    """Calls on the connection to the service: what sessions, streams, downloads and credentials know of a client, so
+    that none of them imports one."""
 
     _defaults: Defaults
-
-    def __init__(
-        self, socket: str | os.PathLike[str] | None, stdio: bool, command: Sequence[str] | None, spawn: bool
-    ) -> None:
-        self._socket = None if socket is None else os.fspath(socket)
-        self._command = None if command is None else list(command)
-        self._stdio = stdio
-        self._spawn = spawn
-        self._child: Popen[bytes] | None = None
-        self._pid = os.getpid()
-        self._closed = False
-        # the started requests that were dropped while they ran
-        self._dropped: list[str] = []
 
     def __getstate__(self) -> Any:
         raise TypeError("a client cannot be copied or pickled: make one with the same arguments in each process")
@@ -56,21 +38,6 @@ class AsyncCalls:
     if TYPE_CHECKING:
         # what a client adds
 
-        def _here(self) -> AsyncConnection | None: ...
-        async def _live(self) -> AsyncConnection: ...
-        def _retire(self, connection: AsyncConnection) -> None: ...
-        async def _message(
-            self, method: str, params: str, seconds: float, only: AsyncConnection | None = None
-        ) -> Any: ...
-        def _turn(self, most: int = 1) -> AbstractAsyncContextManager[int]: ...  # async
-        def _start_turn(self) -> AbstractAsyncContextManager[None]: ...  # async
-        def _feed(self) -> AbstractAsyncContextManager[None]: ...  # async
-        # sync: def _turn(self, most: int = 1) -> Turn: ...
-        # sync: def _start_turn(self) -> Turn: ...
-        # sync: def _feed(self) -> Turn: ...
-        def _inbox(self) -> AsyncClientInbox: ...
-        def _socket_path(self) -> str | None: ...
-        def _leave(self, calls: list[tuple[str, dict[str, Any]]]) -> None: ...
         async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse: ...
         async def start(self, method: str, url: str, **options: Unpack[Options]) -> Any: ...
         async def many(
@@ -81,6 +48,17 @@ class AsyncCalls:
         ) -> AsyncResponse | None: ...
 
     # On the connection
+
+    async def _message(self, method: str, params: str, seconds: float, only: AsyncConnection | None = None) -> Any:
+        # sync: if self._subscriptions is not None:
+        # sync:     return located(self._subscriptions.beside(self._say, method, params, seconds, only), params)
+        return located(await self._say(method, params, seconds, only), params)
+
+    async def _batch(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
+        # sync: if self._subscriptions is not None:
+        # sync:     replies: list[Any] = self._subscriptions.beside(self._say_all, method, params, window, seconds)
+        # sync:     return replies
+        return await self._say_all(method, params, window, seconds)
 
     async def _say(self, method: str, params: str, seconds: float, only: AsyncConnection | None = None) -> Any:
         connection = only or self._here() or await self._live()
@@ -149,7 +127,7 @@ class AsyncCalls:
     async def _invoke_raw(
         self, name: str, params: Mapping[str, Any], *, timeout: Timeout | None = None
     ) -> dict[str, Any]:
-        """As :meth:`invoke`, but ``base64`` of a piece of a body may be its bytes."""
+        """As :meth:`invoke`, but ``base64`` of a body, or of a piece of it, may be its bytes."""
         return unpack(await self._message(name, encode(params), guard_for(timeout)))
 
     async def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from .._protocol.frames import encode, is_stored, result_of
 from .._protocol.hints import Any, Callable, Iterable, Mapping, Sequence, Unpack
 from .._protocol.models import Event
 from .._protocol.parameters import FOREVER, UNTIMED_GUARD, Built, Defaults, build, build_item, guard_for
-from .connected import AsyncConnected
+from .calls import AsyncCalls
 from .ends import AsyncClosing
 from .responses import AsyncResponse
 from .verbs import AsyncVerbs
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .watching import AsyncWatch
 
 
-class AsyncClient(AsyncConnected, AsyncVerbs, AsyncClosing):
+class AsyncClient(AsyncCalls, AsyncVerbs, AsyncClosing):
     """Makes HTTP requests through the outrider service, one at a time or many at once.
 
     ::

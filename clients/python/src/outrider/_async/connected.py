@@ -12,14 +12,12 @@ from contextlib import asynccontextmanager
 from .._connection.awaiting import CALLBACK_COMES, FEEDING, INSIDE, TURN, AsyncConnection
 from .._connection.discovery import end, reach
 from .._connection.waiters import CALLED_BACK, REPLIED
-from .._protocol.arguments import located
 from .._protocol.exceptions import ServerGone
-from .._protocol.hints import Any, AsyncIterator, Sequence
-from .calls import AsyncCalls
+from .._protocol.hints import Any, AsyncIterator, Popen, Sequence
 from .events import AsyncClientInbox
 
 
-class AsyncConnected(AsyncCalls):
+class AsyncConnected:
     """The address of the service, and the open connections, a connection for each event loop.
 
     A cancelled task cancels its request. A large body that the service keeps is read before the response is returned,
@@ -29,18 +27,20 @@ class AsyncConnected(AsyncCalls):
     def __init__(
         self, socket: str | os.PathLike[str] | None, stdio: bool, command: Sequence[str] | None, spawn: bool
     ) -> None:
-        super().__init__(socket, stdio, command, spawn)
+        self._socket = None if socket is None else os.fspath(socket)
+        self._command = None if command is None else list(command)
+        self._stdio = stdio
+        self._spawn = spawn
+        self._child: Popen[bytes] | None = None
+        self._pid = os.getpid()
+        self._closed = False
+        # the started requests that were dropped while they ran
+        self._dropped: list[str] = []
         self._connections: dict[asyncio.AbstractEventLoop, AsyncConnection] = {}
         self._opening: dict[asyncio.AbstractEventLoop, asyncio.Task[AsyncConnection]] = {}
         # those to a service that is stopping
         self._retired: list[AsyncConnection] = []
         self._events = AsyncClientInbox()
-
-    async def _message(self, method: str, params: str, seconds: float, only: AsyncConnection | None = None) -> Any:
-        return located(await self._say(method, params, seconds, only), params)
-
-    async def _batch(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
-        return await self._say_all(method, params, window, seconds)
 
     def _retire(self, connection: AsyncConnection) -> None:
         """The service takes no more calls, so the next call goes to the next service. Calls that run still end."""

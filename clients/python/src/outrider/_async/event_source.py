@@ -49,7 +49,7 @@ class AsyncEventSource(Dropped, AsyncClosing):
         """The handle of the request."""
         self._ended: dict[str, Any] | None = None
         self._client = client
-        self._invoke = client.invoke
+        self._invoke = client._invoke_raw
         self._opening = opening  # async
         # the task that opens the stream, for all tasks that wait: a waiting task may be cancelled  # async
         self._opens: Future[Opened] | None = None  # async

@@ -55,7 +55,7 @@ async def send(client: AsyncCalls, method: str, url: str, options: Mapping[str, 
     began = monotonic()
     async with client._feed():
         result, is_checked = await _sent(client, method, url, options)
-    response = AsyncResponse(result, client.invoke)
+    response = AsyncResponse(result, client._invoke_raw)
     response._seconds = monotonic() - began
     response._follow(client)
     if is_checked:
@@ -78,14 +78,14 @@ async def _sent(client: AsyncCalls, method: str, url: str, options: Mapping[str,
         leavings.append(("request.forget", {"request": request}))
 
         async def ended() -> dict[str, Any] | None:
-            result = await client.invoke("request.wait", {"request": request, "timeout": 0})
+            result = await client._invoke_raw("request.wait", {"request": request, "timeout": 0})
             return None if result.get("pending") else result
 
         result = None
         for stream, body in zip(streams, bodies):
             result = result or await feed(client.invoke, stream, body, Patience(None), ended)
         if result is None:
-            result = await client.invoke("request.wait", {"request": request}, timeout=built.guard)
+            result = await client._invoke_raw("request.wait", {"request": request}, timeout=built.guard)
         if is_spent(result):
             result = await _repeated(client, method, url, options, leavings) or result
     except BaseException:
@@ -113,7 +113,7 @@ async def _repeated(
             # a service that may not read the files of this process
             return None
         leavings.insert(-1, ("request.forget", {"request": request}))
-        result = await client.invoke("request.wait", {"request": request}, timeout=built.guard)
+        result = await client._invoke_raw("request.wait", {"request": request}, timeout=built.guard)
         reason = (result.get("error") or {}).get("reason")
         done = leavings.pop(-2 if reason == "bodyUnreadable" else -1)
         client._leave([done])

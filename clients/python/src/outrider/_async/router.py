@@ -101,7 +101,7 @@ class AsyncRouter:
                 await self._client.invoke("router.define", definition.params())
                 definition.connection = connection
         call = call_of(self._name, endpoint, params, overrides)
-        response = AsyncResponse(await self._client.invoke("router.send", call), self._client.invoke)
+        response = AsyncResponse(await self._client._invoke_raw("router.send", call), self._client._invoke_raw)
         if self._check:
             response.raise_for_error()
         return response

@@ -36,7 +36,7 @@ class AsyncStream(AsyncClosing):
 
     def __init__(self, client: AsyncCalls, opening: Callable[[], Awaitable[Opened]]) -> None:
         self._client = client
-        self._invoke = client.invoke
+        self._invoke = client._invoke_raw
         self._reading: Reading | None = None
         self._path: str | None = None
         self._pipe: AsyncPipe | None = None

@@ -133,7 +133,7 @@ class AsyncTCPConnection(Dropped, AsyncClosing):
         wait = WAIT if deadline is None else min(WAIT, max(0.0, deadline - monotonic()))
         wanted = min(max(1, least - len(self._rest)), PIECE)
         params = {"stream": self._name(), "bytes": PIECE, "min": wanted, "wait": wait}
-        piece = await self._client.invoke("stream.read", params, timeout=PATIENCE)
+        piece = await self._client._invoke_raw("stream.read", params, timeout=PATIENCE)
         self._rest += data_of(piece)
         self._failure = piece.get("error")
         self._ended = piece["end"] or self._failure is not None

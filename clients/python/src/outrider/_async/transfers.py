@@ -28,7 +28,7 @@ async def send(client: AsyncCalls, method: str, url: str, options: Mapping[str, 
     request, result = await shown(client, watch, call, built.guard, "request.forget", timeout=built.guard)
     if not is_kept(result):
         await client.invoke("request.forget", {"request": request})
-    response = AsyncResponse(result, client.invoke)
+    response = AsyncResponse(result, client._invoke_raw)
     response._follow(client)
     if built.check:
         response.raise_for_error()
@@ -216,7 +216,7 @@ class AsyncDownloads:
 
     async def _finished(self, method: str, built: BuiltDownload) -> AsyncResponse:
         result = await self._owner._within(lambda: self._result(method, built))
-        response = AsyncResponse(result, self._client.invoke)
+        response = AsyncResponse(result, self._client._invoke_raw)
         if built.check:
             response.raise_for_error()
         return response

@@ -70,7 +70,7 @@ class AsyncWebSocket(Dropped, AsyncClosing):
 
     async def _open(self, opening: Callable[[], Awaitable[Opened]]) -> None:
         built, result = await opening()
-        self.response = AsyncResponse(result["response"], self._client.invoke)
+        self.response = AsyncResponse(result["response"], self._client._invoke_raw)
         self.protocol = result.get("protocol")
         if "stream" not in result:
             self._over = True
@@ -115,7 +115,7 @@ class AsyncWebSocket(Dropped, AsyncClosing):
 
     async def _send_record(self, found: bytes) -> None:
         if self._channel is None or self._stream is None:
-            raise WebSocketClosed(self._close)
+            raise self._closed()
         try:
             await self._channel.send(found)
         except OSError:
@@ -124,7 +124,7 @@ class AsyncWebSocket(Dropped, AsyncClosing):
 
     async def _sent(self, message: dict[str, Any]) -> None:
         if self._stream is None:
-            raise WebSocketClosed(self._close)
+            raise self._closed()
         try:
             await self._client.invoke("websocket.send", {"stream": self._stream, **message}, timeout=60)
         except HandleError as error:
@@ -199,7 +199,12 @@ class AsyncWebSocket(Dropped, AsyncClosing):
         if self._failure is not None and (learns or not self._is_told):
             self._is_told = True
             raise from_failure(self._failure, self.response)
-        raise WebSocketClosed(self._close)
+        raise self._closed()
+
+    def _closed(self) -> Exception:
+        if self._stream is None and not self._over:  # async
+            return ValueError("the WebSocket is not open: begin with async with")  # async
+        return WebSocketClosed(self._close)
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self  # async
@@ -228,7 +233,7 @@ class AsyncWebSocket(Dropped, AsyncClosing):
     async def ping(self, timeout: float | None = None) -> float:
         """Sends a ping, and returns the seconds until its pong."""
         if self._stream is None:
-            raise WebSocketClosed(self._close)
+            raise self._closed()
         params = present(stream=self._stream, timeout=timeout)
         return float((await self._client.invoke("websocket.ping", params))["rtt"])
 

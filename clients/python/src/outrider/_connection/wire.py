@@ -61,6 +61,11 @@ def late(method: str) -> RequestTimeout:
     return RequestTimeout.late(f"the service sent no reply to {method or 'the call'} in time; the call was cancelled")
 
 
+def refused(error: Any) -> OutriderError:
+    """The exception for the error with which the service ends a connection."""
+    return from_error(error)
+
+
 class Wire:
     """A stream socket to the service. ``dead`` is the reason of its end, after the end."""
 
@@ -338,7 +343,7 @@ class Wire:
 
     def _refused(self, error: Any) -> None:
         """The service sent an error without an id: the reason why the connection ends."""
-        problem = from_error(error)
+        problem = refused(error)
         if isinstance(problem, LimitError):
             self._refusal = error
         self._fail("", str(problem))
@@ -357,7 +362,7 @@ class Wire:
         return f"the service ({self.name}) has gone: {self.dead}"
 
     def _unsent(self) -> OutriderError:
-        return Unsent(self._farewell()) if self._refusal is None else from_error(self._refusal)
+        return Unsent(self._farewell()) if self._refusal is None else refused(self._refusal)
 
     def _unless_unread(self, problem: OutriderError, write: int) -> OutriderError:
         """The exception for the call of that write, which is safe to repeat if the service has not read its end."""
@@ -367,7 +372,7 @@ class Wire:
         if self.dead is None:
             self.dead = why
         if self._refusal is not None:
-            return from_error(self._refusal)
+            return refused(self._refusal)
         others = self._in_flight()
         named = tuple(others) if method in others or not method else (method, *others)
         return ServerGone(self._farewell(), in_flight=named)

@@ -65,7 +65,7 @@ class AsyncSender:
 
     async def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Calls in the session of this drop-in, unless the caller named another session."""
-        invoke = self.client.invoke
+        invoke = self.client._invoke_raw
         if "session" in self.settings.members:
             return await invoke(method, params, timeout=LONGEST)
         session = params["session"] = self.session or await self.begin(None)

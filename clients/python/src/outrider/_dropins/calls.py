@@ -62,7 +62,7 @@ class Sender:
 
     def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Calls in the session of this drop-in, unless the caller named another session."""
-        invoke = self.client.invoke
+        invoke = self.client._invoke_raw
         if "session" in self.settings.members:
             return invoke(method, params, timeout=LONGEST)
         session = params["session"] = self.session or self.begin(None)

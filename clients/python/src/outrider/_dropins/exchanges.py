@@ -9,7 +9,6 @@ sent it: redirects, cookies, authentication and Content-Encoding stay with the l
 from __future__ import annotations
 
 import os
-from binascii import a2b_base64
 from time import monotonic
 
 from .._protocol.arguments import present
@@ -104,7 +103,8 @@ class BodyState(Dropped):
         self._owner = owner
         self._call = call
         self._result = result
-        self._first = a2b_base64(body["base64"]) if body["kind"] == "base64" else b""
+        # a view: its rest is no copy, and libraries take ten kilobytes at a time
+        self._first = memoryview(data_of(body) if body["kind"] == "base64" else b"")
         self._stream: str | None = body.get("stream")
         self._request: str | None = result.get("request")
         self._stored: str | None = body.get("response")
@@ -117,7 +117,7 @@ class BodyState(Dropped):
 
     def inline(self, size: int) -> bytes:
         """The rest of the bytes that came with the head, at most ``size`` of them."""
-        data, self._first = self._first[:size], self._first[size:]
+        data, self._first = self._first[:size].tobytes(), self._first[size:]
         return data
 
     def call(self, size: int) -> tuple[str, dict[str, Any]] | None:
@@ -172,7 +172,7 @@ class BodyState(Dropped):
 
     def leave(self) -> None:
         """Ends the body. Waits for nothing."""
-        self._first = b""
+        self._first = memoryview(b"")
         self._failure = None
         self._drop()
 

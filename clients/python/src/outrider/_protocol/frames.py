@@ -297,11 +297,10 @@ def _parsed(line: bytes) -> list[Any]:
 
 
 def _put_raw(result: Any, content: bytes) -> None:
-    """Puts raw bytes where they belong: into a body in the form that it has without them, or as they are into a piece
-    of a body."""
+    """Puts raw bytes where they belong, as they are: into a body, or into a piece of a body."""
     body = result.get("body") if type(result) is dict else None
     if type(body) is dict and body.get("kind") == "raw":
-        body["kind"], body["base64"] = "base64", in_base64(content)
+        body["kind"], body["base64"] = "base64", content
     elif type(result) is dict and "end" in result:
         result.pop("raw", None)
         result["base64"] = content
@@ -328,8 +327,9 @@ def unpack(message: Any, in_python: bool = True) -> dict[str, Any]:
 def told(message: Any, in_python: bool = True) -> dict[str, Any]:
     """As :func:`unpack`, for programs: all in the form of the protocol without raw bytes."""
     result = unpack(message, in_python)
-    if type(result.get("base64")) is bytes:
-        result["base64"] = in_base64(result["base64"])
+    for part in (result, result.get("body")):
+        if type(part) is dict and type(part.get("base64")) is bytes:
+            part["base64"] = in_base64(part["base64"])
     return result
 
 

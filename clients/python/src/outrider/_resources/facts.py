@@ -28,8 +28,8 @@ class Facts:
         """The Response object of the service."""
         told = self._told
         body = told.get("body") or {}
-        if body.get("kind") == "base64" and "base64" not in body:
-            body["base64"] = in_base64(self._content or b"")
+        if body.get("kind") == "base64" and not isinstance(body.get("base64"), str):
+            body["base64"] = in_base64(body.get("base64") or self._content or b"")
         return told
 
     @property

@@ -12,7 +12,7 @@ from .._protocol.hints import Any, Callable, Leaver, Mapping, Self
 from .._protocol.openings import Dropped, ended_by
 from .._protocol.parameters import CONTENT
 from .facts import Facts
-from .reading import Reading, closing
+from .reading import Reading, closing, data_of
 
 BYTE_ORDER_MARK = "\ufeff"
 
@@ -205,7 +205,7 @@ class ResponseData(Facts):
         body = self._body
         kind = body.get("kind")
         if kind == "base64":
-            return a2b_base64(body["base64"])
+            return data_of(body)
         if kind == "text":
             try:
                 return str(body["text"]).encode(self.encoding)

@@ -5,49 +5,32 @@
 
 from __future__ import annotations
 
-import os
 
 from time import sleep
 from .._connection.blocking import Connection
 from .._connection.discovery import PAUSES
-
-from .._connection.waiters import Turn
 from .._connection.wire import Unsent
-from .._protocol.arguments import is_stopping
+from .._protocol.arguments import is_stopping, located
 from .._protocol.exceptions import OutriderError, ServerNotFound
 from .._protocol.frames import HELLO, encode, told, unpack
-from .._protocol.hints import (
-    Any, Callable, Container, Iterable, Mapping, Popen, Sequence, Unpack, overload,
-)  # fmt: skip
+from .._protocol.hints import Any, Callable, Container, Iterable, Mapping, Sequence, Unpack, overload
 from .._protocol.models import Event
 from .._protocol.parameters import Defaults, guard_for, own_timeout
+from .connected import Connected
 from .responses import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .._protocol.options import Item, Options, Timeout
-    from .events import ClientInbox, EventStream
+    from .events import EventStream
     from .variant import Handler, Replier, Reply
 
 
-class Calls:
-    """The address of the service, and calls on its connection: what sessions, streams, downloads and credentials know
-    of a client, so that none of them imports one."""
+class Calls(Connected):
+    """Calls on the connection to the service: what sessions, streams, downloads and credentials know of a client, so
+    that none of them imports one."""
 
     _defaults: Defaults
-
-    def __init__(
-        self, socket: str | os.PathLike[str] | None, stdio: bool, command: Sequence[str] | None, spawn: bool
-    ) -> None:
-        self._socket = None if socket is None else os.fspath(socket)
-        self._command = None if command is None else list(command)
-        self._stdio = stdio
-        self._spawn = spawn
-        self._child: Popen[bytes] | None = None
-        self._pid = os.getpid()
-        self._closed = False
-        # the started requests that were dropped while they ran
-        self._dropped: list[str] = []
 
     def __getstate__(self) -> Any:
         raise TypeError("a client cannot be copied or pickled: make one with the same arguments in each process")
@@ -55,18 +38,6 @@ class Calls:
     if TYPE_CHECKING:
         # what a client adds
 
-        def _here(self) -> Connection | None: ...
-        def _live(self) -> Connection: ...
-        def _retire(self, connection: Connection) -> None: ...
-        def _message(
-            self, method: str, params: str, seconds: float, only: Connection | None = None
-        ) -> Any: ...
-        def _turn(self, most: int = 1) -> Turn: ...
-        def _start_turn(self) -> Turn: ...
-        def _feed(self) -> Turn: ...
-        def _inbox(self) -> ClientInbox: ...
-        def _socket_path(self) -> str | None: ...
-        def _leave(self, calls: list[tuple[str, dict[str, Any]]]) -> None: ...
         def _send(self, method: str, url: str, options: Mapping[str, Any]) -> Response: ...
         def start(self, method: str, url: str, **options: Unpack[Options]) -> Any: ...
         def many(
@@ -77,6 +48,17 @@ class Calls:
         ) -> Response | None: ...
 
     # On the connection
+
+    def _message(self, method: str, params: str, seconds: float, only: Connection | None = None) -> Any:
+        if self._subscriptions is not None:
+            return located(self._subscriptions.beside(self._say, method, params, seconds, only), params)
+        return located(self._say(method, params, seconds, only), params)
+
+    def _batch(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
+        if self._subscriptions is not None:
+            replies: list[Any] = self._subscriptions.beside(self._say_all, method, params, window, seconds)
+            return replies
+        return self._say_all(method, params, window, seconds)
 
     def _say(self, method: str, params: str, seconds: float, only: Connection | None = None) -> Any:
         connection = only or self._here() or self._live()
@@ -145,7 +127,7 @@ class Calls:
     def _invoke_raw(
         self, name: str, params: Mapping[str, Any], *, timeout: Timeout | None = None
     ) -> dict[str, Any]:
-        """As :meth:`invoke`, but ``base64`` of a piece of a body may be its bytes."""
+        """As :meth:`invoke`, but ``base64`` of a body, or of a piece of it, may be its bytes."""
         return unpack(self._message(name, encode(params), guard_for(timeout)))
 
     def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:

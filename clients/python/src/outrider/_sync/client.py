@@ -14,7 +14,7 @@ from .._protocol.frames import encode, is_stored, result_of
 from .._protocol.hints import Any, Callable, Iterable, Mapping, Sequence, Unpack
 from .._protocol.models import Event
 from .._protocol.parameters import FOREVER, UNTIMED_GUARD, Built, Defaults, build, build_item, guard_for
-from .connected import Connected
+from .calls import Calls
 from .ends import Closing
 from .responses import Response
 from .verbs import Verbs
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .watching import Watch
 
 
-class Client(Connected, Verbs, Closing):
+class Client(Calls, Verbs, Closing):
     """Makes HTTP requests through the outrider service, one at a time or many at once.
 
     ::

@@ -12,17 +12,15 @@ from .._connection.discovery import end, reach
 from .._connection.inbox import Inbox
 from .._connection.waiters import StartTurn, Turn
 from .._connection.wire import UPLOADED
-from .._protocol.arguments import located
 from .._protocol.exceptions import ServerGone
-from .._protocol.hints import Any, Sequence
-from .calls import Calls
+from .._protocol.hints import Any, Popen, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .events import ClientInbox
 
 
-class Connected(Calls):
+class Connected:
     """The address of the service, and the open connection.
 
     Many threads may use the same client, also after a fork: a child opens a connection of its own. After the end of
@@ -32,18 +30,21 @@ class Connected(Calls):
     def __init__(
         self, socket: str | os.PathLike[str] | None, stdio: bool, command: Sequence[str] | None, spawn: bool
     ) -> None:
-        super().__init__(socket, stdio, command, spawn)
+        self._socket = None if socket is None else os.fspath(socket)
+        self._command = None if command is None else list(command)
+        self._stdio = stdio
+        self._spawn = spawn
+        self._child: Popen[bytes] | None = None
+        self._pid = os.getpid()
+        self._closed = False
+        # the started requests that were dropped while they ran
+        self._dropped: list[str] = []
         self._connection: Connection | None = None
         # the last one to a service that is stopping
         self._retired: Connection | None = None
         self._subscriptions: ClientInbox | None = None
         self._opening = allocate_lock()
         self._opener = 0
-
-    def _message(self, method: str, params: str, seconds: float, only: Connection | None = None) -> Any:
-        if self._subscriptions is not None:
-            return located(self._subscriptions.beside(self._say, method, params, seconds, only), params)
-        return located(self._say(method, params, seconds, only), params)
 
     def _retire(self, connection: Connection) -> None:
         """The service takes no more calls, so the next call goes to the next service. Calls that run still end."""
@@ -52,12 +53,6 @@ class Connected(Calls):
             self._retired = connection
             if last is not None and last is not connection:
                 last.close()
-
-    def _batch(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
-        if self._subscriptions is not None:
-            replies: list[Any] = self._subscriptions.beside(self._say_all, method, params, window, seconds)
-            return replies
-        return self._say_all(method, params, window, seconds)
 
     def _here(self) -> Connection | None:
         """The connection of this process, if it has not ended as far as is known."""

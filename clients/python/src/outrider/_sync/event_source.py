@@ -47,7 +47,7 @@ class EventSource(Dropped, Closing):
         """The handle of the request."""
         self._ended: dict[str, Any] | None = None
         self._client = client
-        self._invoke = client.invoke
+        self._invoke = client._invoke_raw
         self._open(*opening())
 
     def _drop(self) -> None:

@@ -56,7 +56,7 @@ def send(client: Calls, method: str, url: str, options: Mapping[str, Any]) -> Re
     began = monotonic()
     with client._feed():
         result, is_checked = _sent(client, method, url, options)
-    response = Response(result, client.invoke)
+    response = Response(result, client._invoke_raw)
     response._seconds = monotonic() - began
     response._follow(client)
     if is_checked:
@@ -79,14 +79,14 @@ def _sent(client: Calls, method: str, url: str, options: Mapping[str, Any]) -> t
         leavings.append(("request.forget", {"request": request}))
 
         def ended() -> dict[str, Any] | None:
-            result = client.invoke("request.wait", {"request": request, "timeout": 0})
+            result = client._invoke_raw("request.wait", {"request": request, "timeout": 0})
             return None if result.get("pending") else result
 
         result = None
         for stream, body in zip(streams, bodies):
             result = result or feed(client.invoke, stream, body, Patience(None), ended)
         if result is None:
-            result = client.invoke("request.wait", {"request": request}, timeout=built.guard)
+            result = client._invoke_raw("request.wait", {"request": request}, timeout=built.guard)
         if is_spent(result):
             result = _repeated(client, method, url, options, leavings) or result
     except BaseException:
@@ -114,7 +114,7 @@ def _repeated(
             # a service that may not read the files of this process
             return None
         leavings.insert(-1, ("request.forget", {"request": request}))
-        result = client.invoke("request.wait", {"request": request}, timeout=built.guard)
+        result = client._invoke_raw("request.wait", {"request": request}, timeout=built.guard)
         reason = (result.get("error") or {}).get("reason")
         done = leavings.pop(-2 if reason == "bodyUnreadable" else -1)
         client._leave([done])

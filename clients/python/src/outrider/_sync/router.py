@@ -102,7 +102,7 @@ class Router:
                 self._client.invoke("router.define", definition.params())
                 definition.connection = connection
         call = call_of(self._name, endpoint, params, overrides)
-        response = Response(self._client.invoke("router.send", call), self._client.invoke)
+        response = Response(self._client._invoke_raw("router.send", call), self._client._invoke_raw)
         if self._check:
             response.raise_for_error()
         return response

@@ -37,7 +37,7 @@ class Stream(Closing):
 
     def __init__(self, client: Calls, opening: Callable[[], Opened]) -> None:
         self._client = client
-        self._invoke = client.invoke
+        self._invoke = client._invoke_raw
         self._reading: Reading | None = None
         self._path: str | None = None
         self._pipe: Pipe | None = None

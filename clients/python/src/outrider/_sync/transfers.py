@@ -29,7 +29,7 @@ def send(client: Calls, method: str, url: str, options: Mapping[str, Any]) -> Re
     request, result = shown(client, watch, call, built.guard, "request.forget", timeout=built.guard)
     if not is_kept(result):
         client.invoke("request.forget", {"request": request})
-    response = Response(result, client.invoke)
+    response = Response(result, client._invoke_raw)
     response._follow(client)
     if built.check:
         response.raise_for_error()
@@ -217,7 +217,7 @@ class Downloads:
 
     def _finished(self, method: str, built: BuiltDownload) -> Response:
         result = self._owner._within(lambda: self._result(method, built))
-        response = Response(result, self._client.invoke)
+        response = Response(result, self._client._invoke_raw)
         if built.check:
             response.raise_for_error()
         return response

@@ -68,7 +68,7 @@ class WebSocket(Dropped, Closing):
 
     def _open(self, opening: Callable[[], Opened]) -> None:
         built, result = opening()
-        self.response = Response(result["response"], self._client.invoke)
+        self.response = Response(result["response"], self._client._invoke_raw)
         self.protocol = result.get("protocol")
         if "stream" not in result:
             self._over = True
@@ -113,7 +113,7 @@ class WebSocket(Dropped, Closing):
 
     def _send_record(self, found: bytes) -> None:
         if self._channel is None or self._stream is None:
-            raise WebSocketClosed(self._close)
+            raise self._closed()
         try:
             self._channel.send(found)
         except OSError:
@@ -122,7 +122,7 @@ class WebSocket(Dropped, Closing):
 
     def _sent(self, message: dict[str, Any]) -> None:
         if self._stream is None:
-            raise WebSocketClosed(self._close)
+            raise self._closed()
         try:
             self._client.invoke("websocket.send", {"stream": self._stream, **message}, timeout=60)
         except HandleError as error:
@@ -195,7 +195,10 @@ class WebSocket(Dropped, Closing):
         if self._failure is not None and (learns or not self._is_told):
             self._is_told = True
             raise from_failure(self._failure, self.response)
-        raise WebSocketClosed(self._close)
+        raise self._closed()
+
+    def _closed(self) -> Exception:
+        return WebSocketClosed(self._close)
 
     def __iter__(self) -> Iterator[Any]:
         ready = self._ready
@@ -222,7 +225,7 @@ class WebSocket(Dropped, Closing):
     def ping(self, timeout: float | None = None) -> float:
         """Sends a ping, and returns the seconds until its pong."""
         if self._stream is None:
-            raise WebSocketClosed(self._close)
+            raise self._closed()
         params = present(stream=self._stream, timeout=timeout)
         return float((self._client.invoke("websocket.ping", params))["rtt"])
 
