@@ -19,6 +19,7 @@ sys.dont_write_bytecode = True
 
 import lists  # noqa: E402
 import marks  # noqa: E402
+import raised  # noqa: E402
 import reference  # noqa: E402
 import tables  # noqa: E402
 import transcript  # noqa: E402
@@ -31,6 +32,7 @@ OUTPUTS = {
     **tables.OUTPUTS,
     "Sources/OutriderMethods/Events/MonitorTopics.swift": lambda sources, document: writers.swift_topics(sources),
     "clients/python/src/outrider/_schema.py": lambda sources, document: writers.python(sources),
+    "clients/python/src/outrider/_protocol/exceptions.py": lambda sources, document: raised.python(sources),
 }
 NODE_KEYS = {
     "type", "properties", "required", "items", "enum", "$ref", "minimum", "maximum", "default", "format", "description",
@@ -312,7 +314,7 @@ def problems(sources):
     """Every broken rule, the ones that make the rest meaningless first."""
     for checks in (
         check_types, check_entries, check_refusals, check_codes, check_retries, check_waits, reference.unlisted,
-        check_topics,
+        check_topics, raised.unraised,
     ):  # fmt: skip
         found = list(checks(sources))
         yield from found

@@ -8,6 +8,7 @@ namespace alone use is on the page of that namespace; all others are on `types.m
 
 import json
 
+import raised
 from writers import MADE_BY, joined, reachable
 
 FOLDER = "docs/reference/"
@@ -209,25 +210,27 @@ Programs branch on `code`, or on `kind` and `reason`; people read `message`. Cod
 
 def errors(sources):
     """The page of all codes."""
-    yes = {True: "yes", False: "no"}
+    yes, python = {True: "yes", False: "no"}, raised.names(sources)
     lines = ERRORS.splitlines()
     lines += ["## Errors", ""]
     lines += ["The call could not be served. Those marked with a star can be the error of any call.", ""]
-    lines += ["| code | name | meaning | whose fault | worth repeating | `data` |"]
-    lines += ["| --- | --- | --- | --- | --- | --- |"]
+    lines += ["| code | name | in Python | meaning | whose fault | worth repeating | `data` |"]
+    lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
     for e in sources["errors"]["errors"]:
         name = e["name"] + (" *" if e["common"] else "")
-        row = (e["code"], name, e["meaning"], e["fault"], yes[e["retryable"]], members(e))
-        lines.append("| %d | %s | %s | %s | %s | %s |" % row)
+        row = (e["code"], name, python[e["code"]], e["meaning"], e["fault"], yes[e["retryable"]], members(e))
+        lines.append("| %d | %s | %s | %s | %s | %s | %s |" % row)
     lines += ["", "## Failures", ""]
     lines += ["The call was served, the exchange failed: these stand in a Response as `error`.", ""]
     for kind in dict.fromkeys(f["kind"] for f in sources["errors"]["failures"]):
-        lines += ["### %s" % kind, "", "| code | reason | meaning | whose fault | worth repeating | `data` |"]
-        lines += ["| --- | --- | --- | --- | --- | --- |"]
+        lines += ["### %s" % kind, ""]
+        lines += ["| code | reason | in Python | meaning | whose fault | worth repeating | `data` |"]
+        lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
         for f in sources["errors"]["failures"]:
             if f["kind"] == kind:
-                row = (f["code"], f.get("reason", ""), f["meaning"], f["fault"], yes[f["retryable"]], members(f))
-                lines.append("| %d | %s | %s | %s | %s | %s |" % row)
+                named = (f["code"], f.get("reason", ""), python[f["code"]])
+                row = (*named, f["meaning"], f["fault"], yes[f["retryable"]], members(f))
+                lines.append("| %d | %s | %s | %s | %s | %s | %s |" % row)
         lines.append("")
     lines += ["## Reserved", "", "Nothing gives these failures yet; their codes will mean this and nothing else.", ""]
     lines += ["| code | kind | reason |", "| --- | --- | --- |"]

@@ -6,11 +6,16 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import outrider
 import pytest
+import raised as table
+from outrider import _exceptions as old
 from outrider import _schema
 from outrider._protocol import exceptions as _exceptions
 from outrider._protocol import frames as _rpc
@@ -19,6 +24,7 @@ from outrider._protocol import wording
 from outrider._resources.oauth import camel
 
 PACKAGE = Path(outrider.__file__).parent
+CONTRACT = {"errors": json.loads((Path(table.__file__).parent / "errors.json").read_text())}
 
 
 def public(kind: type) -> dict[str, object]:
@@ -107,6 +113,73 @@ def test_the_drawing_of_the_tree_is_the_tree() -> None:
     ]
     assert sorted(drawn) == sorted(made)
     assert set(made) < set(outrider.__all__)
+
+
+@pytest.mark.parametrize("name, bases, codes, text", table.EXCEPTIONS)
+def test_an_exception_is_what_the_contract_says(name: str, bases: str, codes: tuple[int, ...], text: str) -> None:
+    found = getattr(outrider, name)
+    assert ", ".join(base.__name__ for base in found.__bases__) == bases
+    assert {code for code, kind in _exceptions.BY_CODE.items() if kind is found} == set(codes)
+    told = " ".join((found.__doc__ or "").split())
+    assert name in table.HAND_WRITTEN or told.startswith(text)
+    # help() lists the codes of each
+    listed = [code for code, one in table.names(CONTRACT).items() if one == name]
+    assert [int(code) for code in re.findall(r"``(-?[0-9]+)``  ", found.__doc__ or "")] == listed
+    assert all(" ".join(line.split()) in told for line in table.listed(table.codes_of(CONTRACT)[name]))
+    source = inspect.getsource(found)
+    assert source.startswith(f"class {name}({bases}):")
+
+
+def test_a_pickle_finds_each_exception_in_one_module() -> None:
+    """Pickles of earlier versions name the generated module."""
+    for name, *_ in table.EXCEPTIONS:
+        assert getattr(outrider, name) is getattr(_exceptions, name) is getattr(old, name)
+
+
+def test_the_exceptions_are_loaded_with_the_clients() -> None:
+    """An ``except`` that loads a module fails where no file descriptor is free, and in tests that restore
+    ``sys.modules`` the classes would become strangers."""
+    code = """if True:
+        import sys
+        import outrider
+        getattr(outrider, sys.argv[1])
+        before = set(sys.modules)
+        outrider.OutriderError, outrider.StatusError, outrider.UnknownMethod
+        assert 'outrider._protocol.exceptions' in before and set(sys.modules) == before
+    """
+    for name in ("get", "Client", "AsyncClient"):
+        subprocess.run(
+            [sys.executable, "-c", code, name], check=True, env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+        )
+
+
+def test_an_error_of_the_service_needs_no_file_descriptor() -> None:
+    """Its message may lack the names of this client, whose module cannot be loaded then."""
+    code = """if True:
+        import sys
+        import outrider
+        from outrider._protocol.frames import result_of
+        outrider.get
+
+        class Exhausted:
+            def find_spec(self, name, *_):
+                raise OSError(24, 'Too many open files')
+
+        def said(error):
+            try:
+                result_of({'error': error})
+            except outrider.InvalidCall as problem:
+                return str(problem)
+
+        refusal = {'code': -32602, 'message': 'bodyTo is wrong'}
+        sys.meta_path.insert(0, Exhausted())
+        assert said(refusal) == 'bodyTo is wrong'
+        failure = outrider._protocol.exceptions.from_failure({'code': 1402, 'message': 'refused'}, None)
+        assert type(failure) is outrider.ConnectError and str(failure) == 'refused'
+        sys.meta_path.pop(0)
+        assert said(refusal) == 'body_to is wrong'
+    """
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)})
 
 
 def test_the_protocol_is_the_one_of_the_schema() -> None:

@@ -49,9 +49,9 @@ _WHERE = {
     " RouterError SchemaError SerializationError ServerError ServerGone ServerNotFound ServerStopping StatusError"
     " StreamError TLSError TokenError TooManyRedirects TransportError TrustError UnknownMethod ValidationError",
 }
-_WHERE.update({f"_async{module[5:]}": f"Async{name}" for module, name in _WHERE.items() if module[:5] == "_sync"})
+_WHERE.update({f"_async{module[5:]}": f"Async{name}" for module, name in _WHERE.items() if "_sync" in module})
 
-__all__ = ["__version__", *sorted(name for names in _WHERE.values() for name in names.split())]  # pyright: ignore
+__all__ = ["__version__", *sorted(" ".join(_WHERE.values()).split())]  # pyright: ignore
 
 
 def __getattr__(name: str) -> object:

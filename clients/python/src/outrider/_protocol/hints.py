@@ -11,7 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Container, Coroutine
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractAsyncContextManager
     from datetime import timedelta
     from http.cookiejar import Cookie, CookieJar
     from subprocess import Popen
@@ -31,12 +30,12 @@ else:
     def overload(function):
         """Only type checkers read overloads."""
 
-    AbstractAsyncContextManager = AsyncIterable = AsyncIterator = Awaitable = Callable = Container = Coroutine = object
+    AsyncIterable = AsyncIterator = Awaitable = Callable = Container = Coroutine = object
     Iterable = Iterator = Mapping = Sequence = timedelta = Cookie = CookieJar = Popen = object
     IO = Any = BinaryIO = Leaver = NoReturn = Protocol = Self = TextIO = Unpack = object
 
 __all__ = [
-    "IO", "AbstractAsyncContextManager", "Any", "AsyncIterable", "AsyncIterator", "Awaitable", "BinaryIO", "Callable",
+    "IO", "Any", "AsyncIterable", "AsyncIterator", "Awaitable", "BinaryIO", "Callable",
     "Container", "Cookie", "CookieJar", "Coroutine", "Iterable", "Iterator", "Leaver", "Mapping", "NoReturn",
     "Popen", "Protocol", "Self", "Sequence", "TextIO", "Unpack", "overload", "timedelta",
 ]  # fmt: skip

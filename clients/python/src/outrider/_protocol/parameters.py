@@ -105,6 +105,8 @@ def _following(value: Any) -> str:
 
 def camel(name: str) -> str:
     """``token_url`` in the protocol's form: ``tokenUrl``."""
+    if "_" not in name:
+        return name
     first, *rest = name.split("_")
     return first + "".join([word[:1].upper() + word[1:] for word in rest])
 
