@@ -18,6 +18,7 @@ import contract
 import pytest
 from callback_client import callback, reply_to
 from digest_server import ADA, PASSWORD, USER, session
+from listeners import free_port
 from request_client import get, result
 
 BINARY = shutil.which("apache2", path=os.environ["PATH"] + ":/usr/sbin")
@@ -36,8 +37,7 @@ class Apache:
 
     def __init__(self, directory):
         self.directory = directory
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         names = {USER: PASSWORD, NAME: "S\u00e9cret"}
         hashed = {name: hashlib.md5(f"{name}:vault:{word}".encode()).hexdigest() for name, word in names.items()}
         self.write("digests", "".join(f"{name}:vault:{hashed[name]}\n" for name in names))

@@ -13,6 +13,7 @@ import contract
 import providers
 import pytest
 from authorization_server import Authorizing, served
+from listeners import free_port
 from reply_server import Replying
 from shell import LONG, outrider, refused
 from shell_login import logged_in, token
@@ -60,7 +61,7 @@ class Tokens(Taker):
 
 def test_an_aws_tool_gets_its_keys_and_signs_with_them(env, server, tmp_path):
     pytest.importorskip("moto", reason="moto is not here; scripts/setup --test installs it")
-    port = providers.free_port()
+    port = free_port()
     command = [os.path.join(os.path.dirname(sys.executable), "moto_server"), "-H", "127.0.0.1", "-p", str(port)]
     endpoint = f"http://127.0.0.1:{port}/"
     with providers.running([sys.executable, *command], port, tmp_path / "log"):

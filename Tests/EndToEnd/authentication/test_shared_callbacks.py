@@ -182,7 +182,7 @@ def test_a_request_that_waits_for_the_callback_of_another_can_be_cancelled(wire)
 def test_each_waits_as_long_as_it_said(wire):
     """One whose client is not quick enough gives up; another that has more time asks in its place. [M15]"""
     with Guard() as guard:
-        hasty = wire.start("data.send", {"url": guard.url("/vault"), "challenge": callback(timeout=0.3)})
+        hasty = wire.start("data.send", {"url": guard.url("/vault"), "challenge": callback(timeout=3)})
         message = wire.receive()
         assert message["method"] == "callback.challenge"
         patient = wire.start("data.send", {"url": guard.url("/vault"), "challenge": callback(timeout=15)})

@@ -20,8 +20,8 @@ from socket_service import running
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
 HERE = pathlib.Path(__file__).parent
-# a small call, or a request to this machine, takes milliseconds
-SOON = 1.5
+# a small call, or a request to this machine, takes milliseconds; what hangs does so for good
+SOON = 5
 
 
 def build(name, folder):
@@ -100,21 +100,20 @@ def test_hung_reads_of_one_client_stop_no_transfer_of_another(hung, origin, tmp_
         target = tmp_path / "download"
         params = {"url": f"{origin}/bytes/100000", "destination": {"path": str(target)}}
         found, seconds = timed(lambda: other.call("download.send", params))
-        assert found["result"]["ok"] and target.stat().st_size == 100000 and seconds < 2 * SOON, (found, seconds)
+        assert found["result"]["ok"] and target.stat().st_size == 100000 and seconds < SOON, (found, seconds)
 
 
-def test_removing_files_holds_no_loop(hung, origin):
-    """Twenty removals of 100 ms each: of kept bodies, by the end of their client."""
-    with contract.Wire(hung) as other:
-        with contract.Wire(hung) as one:
-            for _ in range(20):
-                reply = one.call("data.send", {"url": f"{origin}/bytes/1000", "bodyTo": "file"})
-                assert reply["result"]["body"]["kind"] == "file", reply
-        waits, end = [], time.monotonic() + 1
-        while time.monotonic() < end:
+def test_removing_files_holds_no_loop(tmp_path, hanging, origin):
+    """Two removals of three seconds each: of kept bodies, by the end of their client."""
+    variables = {"LD_PRELOAD": str(hanging), "OUTRIDER_TEST_REMOVAL": "3000"}
+    with serving(tmp_path, **variables) as (path, _), contract.Wire(path) as other:
+        with contract.Wire(path) as one:
+            bodies = [one.call("data.send", {"url": f"{origin}/bytes/1000", "bodyTo": "file"}) for _ in range(2)]
+            files = [body["result"]["body"]["path"] for body in bodies]
+        waits = []
+        while any(map(os.path.exists, files)):
             waits.append(timed(lambda: other.call("server.info"))[1])
-        # a loop that removes has ten waits of 100 ms in that second, and a busy machine one or two
-        assert sum(wait >= 0.09 for wait in waits) <= 3, sorted(waits)[-10:]
+        assert len(waits) > 2 and max(waits) < 2, sorted(waits)[-10:]
 
 
 def test_a_release_has_its_result_when_the_file_is_gone(hung, origin):

@@ -100,7 +100,7 @@ def test_an_upload_that_moves_is_not_idle(wire, tmp_path, takes_all, is_early):
     body = tmp_path / "body"
     body.write_bytes(b"x" * (12 << 20))
     with Leisurely(takes_all, is_early) as server:
-        params = {"url": server.url("/"), "method": "PUT", "body": {"file": str(body)}, "timeout": {"idle": 1.0}}
+        params = {"url": server.url("/"), "method": "PUT", "body": {"file": str(body)}, "timeout": {"idle": 2.0}}
         response = wire.call("data.send", params, 60)["result"]
     assert response["ok"] == takes_all, response
     assert takes_all or (response["error"]["code"], response["error"]["phase"]) == (
@@ -111,7 +111,7 @@ def test_an_upload_that_moves_is_not_idle(wire, tmp_path, takes_all, is_early):
 def test_the_wait_for_a_response_begins_behind_the_request(wire, takes_all):
     """The kernel has the whole body at once, and the server does not."""
     with Leisurely(takes_all) as server:
-        params = {"url": server.url("/"), "method": "PUT", "timeout": {"firstByte": 1.0}}
+        params = {"url": server.url("/"), "method": "PUT", "timeout": {"firstByte": 2.0}}
         response = wire.call("data.send", {**params, "body": {"text": "x" * (1 << 20)}}, 60)["result"]
     assert response["ok"] == takes_all, response
     assert takes_all or (response["error"]["code"], response["error"]["phase"]) == (1405, "firstByte")

@@ -13,7 +13,7 @@ import time
 import contract
 import pytest
 import shell
-from listeners import shut
+from listeners import free_port, shut
 from nginx_server import needs_nginx, nginx
 from tcp_server import Host
 
@@ -26,11 +26,6 @@ ssl_certificate {certificates}/good.pem; ssl_certificate_key {certificates}/good
 access_log {folder}/log; client_max_body_size 0; {more}
 location /take {{ return 200 "taken"; }}
 """
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
 
 
 @contextlib.contextmanager

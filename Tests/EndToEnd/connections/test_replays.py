@@ -190,7 +190,7 @@ class Unexpected(Listening):
             assert self.refuse.wait(10)
             connection.sendall(b"HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n")
         else:
-            time.sleep(2.5 if number == 2 else 0)
+            time.sleep(3.5 if number == 2 else 0)
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
         connection.recv(4096)
 
@@ -198,7 +198,7 @@ class Unexpected(Listening):
 def test_a_request_that_is_sent_again_waits_for_a_connection_beyond_its_idle_time(wire):
     with Unexpected() as server:
         session = wire.call("session.create", {"connectionsPerHost": 1})["result"]["session"]
-        post = {"method": "POST", "body": {"text": "x"}, "expectContinue": True, "timeout": {"idle": 2}}
+        post = {"method": "POST", "body": {"text": "x"}, "expectContinue": True, "timeout": {"idle": 3}}
         first = wire.start("data.send", {"url": server.url("/first"), "session": session, **post})
         server.wait_for("/first")
         second = wire.start("data.send", {"url": server.url("/second"), "session": session})

@@ -141,6 +141,7 @@ def test_ctrl_c_leaves_what_has_come_and_says_how_to_go_on(service, server, tmp_
     child.stdout.close()
     assert b" of 3.0 MB " in seen and b"cancelled" in seen and b"the same command goes on" in seen
     assert not (tmp_path / "x").exists()
+    server.wait_for("gone")
     server.go.set()
     done = outrider("download", *words, "-o", "x", server.url("/fine"), cwd=tmp_path)
     assert done.returncode == 0 and server.ranges() == [None, "bytes=1000000-"]

@@ -112,14 +112,14 @@ def test_a_server_that_only_drips_is_given_up_and_asked_for_the_rest(wire, tmp_p
 
 def test_a_rate_is_not_held_against_a_client_that_takes_its_time(wire, server):
     """Only time in which the server is waited for counts."""
-    params = {"url": server.url("/fine"), "bodyTo": "stream", "timeout": {"idle": 0.3, "minRate": 1_000_000}}
+    params = {"url": server.url("/fine"), "bodyTo": "stream", "timeout": {"idle": 3, "minRate": 1_000_000}}
     stream = result(wire.call("data.send", params))["body"]["stream"]
     found, end = b"", False
     while not end:
         piece = result(wire.call("stream.read", {"stream": stream, "bytes": 100_000}))
         found, end = found + base64.b64decode(piece["base64"]), piece["end"]
         # longer in all than what the rate would allow
-        wire.call("diagnostics.sleep", {"seconds": 0.1})
+        wire.call("diagnostics.sleep", {"seconds": 0.4})
     assert found == server.data and "error" not in piece
 
 

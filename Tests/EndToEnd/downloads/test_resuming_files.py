@@ -129,11 +129,11 @@ class Waiting(Ranging):
 
 def test_the_time_of_segments_stands_still_while_their_download_is_suspended(wire, tmp_path):
     with Waiting(5_000_000) as server:
-        spec = {"url": server.url("/fine"), "destination": to(tmp_path / "file"), "timeout": {"total": 1.5}}
+        spec = {"url": server.url("/fine"), "destination": to(tmp_path / "file"), "timeout": {"total": 3}}
         request = result(wire.call("download.start", {**spec, "segments": 4}))["request"]
         server.wait_for("part", 3)
         assert result(wire.call("request.suspend", {"request": request}))["state"] == "suspended"
-        result(wire.call("diagnostics.sleep", {"seconds": 1.8}))
+        result(wire.call("diagnostics.sleep", {"seconds": 3.3}))
         result(wire.call("request.resume", {"request": request}))
         server.go.set()
         response = result(wire.call("request.wait", {"request": request}, 20))

@@ -39,7 +39,7 @@ def test_a_stream_that_is_not_taken_holds_the_server_up(editors):
     with Hostile() as server:
         seen = editors.neovim("""
           local size, calls, handle = 0, 0, nil
-          handle = outrider.stream(url .. "/bytes/20000000", {}, function(bytes)
+          handle = outrider.stream(url .. "/bytes/6000000", {}, function(bytes)
             size, calls = size + #bytes, calls + 1
             if calls == 1 then handle.pause() end
           end, function(err) ended = err or true end)
@@ -52,7 +52,7 @@ def test_a_stream_that_is_not_taken_holds_the_server_up(editors):
           wait(function() return ended end)
           finish({ held, ended == true, size, stats.bytes.received })
         """, url=server.url(""))
-    assert seen[:3] == [1, True, 20000000]
+    assert seen[:3] == [1, True, 6000000]
     assert seen[3] < 2_000_000
 
 
@@ -164,6 +164,7 @@ def test_a_download_shows_progress_and_goes_on_after_it_was_closed(editors):
           finish({ ended, told.direction, told.completed > 0, told.total })
         """, url=server.url("/fine"))
         assert first.result() == [1900, "download", True, 3_000_000]
+        server.wait_for("gone")
         server.stop = None
         server.go.set()
         seen = editors.neovim("""

@@ -44,11 +44,17 @@ def test_a_cancelled_request_ends_its_call(wire, server, path):
 
 
 def test_cancelling_while_waiting_for_a_connection(wire, server):
-    running = [wire.start("data.send", {"url": server.url("/stall/"), "timeout": 1}) for _ in range(6)]
-    number = wire.start("data.send", {"url": server.url("/fine/never")})
+    session = result(wire.call("session.create", {"connectionsPerHost": 6}))["session"]
+    stalled = {"url": server.url("/stall/"), "session": session}
+    running = [wire.start("data.send", stalled) for _ in range(6)]
+    number = wire.start("data.send", {"url": server.url("/fine/never"), "session": session})
     wire.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
-    assert wire.reply(number, 1)["error"]["code"] == -32800
+    assert wire.reply(number)["error"]["code"] == -32800
+    for number in running:
+        wire.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
     wire.replies(running)
+    # the place is given to what comes next
+    assert result(wire.call("data.send", {"url": server.url("/fine/later"), "session": session}))["ok"]
     assert "/fine/never" not in server.arrived
 
 

@@ -7,7 +7,7 @@ import urllib.parse
 
 import contract
 import pytest
-from request_client import get, memory, result, until
+from request_client import get, memory, result, stood_still, until
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -177,16 +177,16 @@ def test_cancelled_during_the_delay_it_ends_at_once(wire, home):
 
 def test_a_suspended_request_reads_no_more(wire, home):
     size = 64 << 20
-    number = wire.start("data.start", {"url": home.url(f"/many/{size}"), "bodyTo": "file", "timeout": {"idle": 0.5}})
+    number = wire.start("data.start", {"url": home.url(f"/many/{size}"), "bodyTo": "file", "timeout": {"idle": 3}})
     handle = wire.reply(number)["result"]["request"]
     result(wire.call("request.wait", {"request": handle, "until": "response"}))
     assert result(wire.call("request.suspend", {"request": handle}))["state"] == "suspended"
-    before = result(wire.call("request.wait", {"request": handle, "timeout": 0.3}))
+    before = result(wire.call("request.wait", {"request": handle, "timeout": 0.1}))
     assert before == {"pending": True, "state": "suspended"}
-    written, received = home.written, progress(wire, handle)
+    written, received = stood_still(lambda: home.written), progress(wire, handle)
     used = memory(wire)
     # longer than the idle timeout, which stands still
-    assert result(wire.call("request.wait", {"request": handle, "timeout": 0.8}))["pending"]
+    assert result(wire.call("request.wait", {"request": handle, "timeout": 3.3}))["pending"]
     assert home.written == written < size and progress(wire, handle) == received
     assert memory(wire) - used < 8 << 20
     for _ in range(3):
@@ -198,15 +198,14 @@ def test_a_suspended_request_reads_no_more(wire, home):
 def test_a_suspended_upload_sends_no_more(wire, home, tmp_path):
     path, size = tmp_path / "body", 48 << 20
     path.write_bytes(bytes(size))
-    params = {"url": home.url("/slow"), "method": "PUT", "body": {"file": str(path)}, "timeout": {"idle": 1}}
+    params = {"url": home.url("/slow"), "method": "PUT", "body": {"file": str(path)}, "timeout": {"idle": 3}}
     handle = result(wire.call("data.start", params))["request"]
     while home.read < 1 << 20:
         assert result(wire.call("request.wait", {"request": handle, "timeout": 0.01}))["pending"]
     result(wire.call("request.suspend", {"request": handle}))
     # what the kernel had taken may still arrive
-    result(wire.call("request.wait", {"request": handle, "timeout": 0.8}))
-    read = home.read
-    assert result(wire.call("request.wait", {"request": handle, "timeout": 0.7}))["state"] == "suspended"
+    read = stood_still(lambda: home.read)
+    assert result(wire.call("request.wait", {"request": handle, "timeout": 2.3}))["state"] == "suspended"
     assert home.read == read < size
     wire.call("request.resume", {"request": handle})
     assert result(wire.call("request.wait", {"request": handle}, 60))["body"]["text"] == "taken"

@@ -15,6 +15,7 @@ import urllib.request
 import contract
 import providers
 import pytest
+from listeners import free_port
 from request_client import result
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -47,7 +48,7 @@ def server(tmp_path_factory):
         subprocess.run(["openssl", "genpkey", "-algorithm", *words, "-out", str(key)], check=True, capture_output=True)
         subprocess.run(["openssl", "pkey", "-in", str(key), "-pubout", "-out", str(public)], check=True)
         key.chmod(0o600)
-    port = providers.free_port()
+    port = free_port()
     program = contract.ROOT / "Tests/EndToEnd/support/servers/assertion_server.py"
     os.environ["AUTHLIB_INSECURE_TRANSPORT"] = "1"
     try:

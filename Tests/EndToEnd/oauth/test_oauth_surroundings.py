@@ -17,7 +17,8 @@ from authorization_server import Authorizing, served
 from browser_login import approved, begin, create, fetched, is_closed, token, wait
 from credential_process import LONG, Service, Store
 from digest_server import PASSWORD, USER
-from proxy_server import Proxy, free_port, microsocks, tinyproxy
+from listeners import free_port
+from proxy_server import Proxy, microsocks, tinyproxy
 from request_client import result, until
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")

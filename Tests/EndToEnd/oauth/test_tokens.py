@@ -266,6 +266,8 @@ def test_requests_wait_until_somebody_has_logged_in(server, talk):
     talk.refresh = Refresher({"error": "logged out", "final": True})
     mine = talk.make(server, token=STALE, onRefreshFailure="reauthorize", events=True)
     waiting = talk.send(server.url("/x"), auth={"oauth": mine})
+    while not talk.events or talk.events[-1]["params"]["event"] != "failed":
+        talk.step()
     impatient = talk.send(server.url("/x"), auth={"oauth": mine}, timeout=0.2)
     response = talk.finish(impatient)
     assert response["error"]["data"]["cause"]["code"] == 1405

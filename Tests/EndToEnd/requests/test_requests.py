@@ -108,13 +108,13 @@ def test_a_server_that_does_not_read(wire, server):
 
 def test_a_wait_for_a_connection_ends_too(wire, server):
     session = wire.call("session.create", {"connectionsPerHost": 6})["result"]["session"]
-    stalled = {"url": server.url("/stall/"), "timeout": 2, "session": session}
+    stalled = {"url": server.url("/stall/"), "timeout": 6, "session": session}
     running = [wire.start("data.send", stalled) for _ in range(6)]
     server.wait_for("/stall/", 6)
     began = time.monotonic()
     response = get(wire, server.url("/fine"), timeout=0.3, session=session)
     assert response["error"]["code"] == 1405 and response["error"]["phase"] in ("queue", "total")
-    assert time.monotonic() - began < 1.5
+    assert time.monotonic() - began < 5
     assert all(not reply["result"]["ok"] for reply in wire.replies(running).values())
 
 

@@ -15,7 +15,7 @@ from cache_server import CacheServer, Reply
 from chunk_server import Feeder, pattern
 from http_server import Listening
 from raw_client import Raw
-from request_client import STRANGER, result
+from request_client import STRANGER, result, until_shared
 from socket_service import TERMINATED, running
 from stream_client import opened, response
 
@@ -47,13 +47,6 @@ def loops(wire, clients=1):
         assert time.monotonic() < deadline, found
 
 
-def shared(wire, cache, requests):
-    """Until so many requests have shared the exchange of another one."""
-    deadline = time.monotonic() + 10
-    while result(wire.call("cache.stats", {"cache": cache}))["collapsed"] != requests:
-        assert time.monotonic() < deadline
-
-
 def statuses(wires, send):
     """The statuses of five requests of each client, sent at the same time."""
     numbers = [(wire, [wire.start("data.send", send) for _ in range(5)]) for wire in wires]
@@ -71,26 +64,29 @@ def two(tmp_path):
 
 
 class Crowd(Listening):
-    """Responds after a moment, and counts open connections."""
+    """Responds after a moment, once so many connections are open, and counts these."""
 
-    def __init__(self):
-        self.lock = threading.Lock()
+    def __init__(self, wanted):
         self.open = self.most = 0
+        self.wanted = wanted
         super().__init__()
 
     def serve(self, connection, number):
-        with self.lock:
+        with self.changed:
             self.open += 1
             self.most = max(self.most, self.open)
+            self.changed.notify_all()
         try:
             reader = connection.makefile("rb")
             while reader.readline():
                 while reader.readline().strip():
                     pass
+                with self.changed:
+                    self.changed.wait_for(lambda: self.most >= self.wanted, 20)
                 time.sleep(0.02)
                 connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         finally:
-            with self.lock:
+            with self.changed:
                 self.open -= 1
 
 
@@ -147,10 +143,18 @@ def test_strangers_are_refused_whichever_loop_has_room(tmp_path):
 def test_one_cold_url_is_one_request_for_clients_of_all_loops(tmp_path):
     server = CacheServer()
     try:
-        url, seen = server.script(lambda number, _: Reply(b"x" * 100_000, pause=0.3))
+        all_wait = threading.Event()
+
+        def crowded(number, _):
+            all_wait.wait(20)
+            return Reply(b"x" * 100_000)
+
+        url, seen = server.script(crowded)
         with serving(tmp_path, "--loops", "2") as path, connected(path, 8) as wires:
             params = {"url": url, "cache": {"name": "docs"}, "serialize": {"as": "text"}}
             numbers = [wire.start("data.send", params) for wire in wires]
+            until_shared(wires[0], "docs", 7)
+            all_wait.set()
             replies = [result(wire.reply(number, 20)) for wire, number in zip(wires, numbers)]
             assert {reply["body"]["text"] for reply in replies} == {"x" * 100_000}
             assert sorted(reply["cache"].get("collapsed", False) for reply in replies) == [False] + [True] * 7
@@ -171,7 +175,7 @@ def test_one_cold_url_is_one_request_for_clients_of_all_loops(tmp_path):
                     wire.start("data.send", params)
                 numbers = [wire.start("data.send", params) for wire in wires]
                 assert loops(others[0], 10) == [5, 5]
-                shared(others[0], "docs", 7 + 9)
+                until_shared(others[0], "docs", 7 + 9)
             assert loops(wires[0], 8) == [4, 4]
             gone.set()
             replies = [result(wire.reply(number, 20)) for wire, number in zip(wires, numbers)]
@@ -181,7 +185,7 @@ def test_one_cold_url_is_one_request_for_clients_of_all_loops(tmp_path):
 
 
 def test_the_limit_of_a_session_holds_over_all_loops(tmp_path):
-    with Crowd() as server, serving(tmp_path, "--loops", "2") as path, connected(path, 4) as wires:
+    with Crowd(1) as server, serving(tmp_path, "--loops", "2") as path, connected(path, 4) as wires:
         result(wires[0].call("session.create", {"name": "narrow", "shared": True, "connectionsPerHost": 1}))
         send = {"url": server.url("/"), "session": "narrow"}
         assert statuses(wires, send) == {200}
@@ -189,7 +193,7 @@ def test_the_limit_of_a_session_holds_over_all_loops(tmp_path):
 
 
 def test_the_limit_of_an_origin_holds_over_all_loops(tmp_path):
-    with Crowd() as server, serving(tmp_path, "--loops", "2", "--connections-per-host", "4") as path:
+    with Crowd(4) as server, serving(tmp_path, "--loops", "2", "--connections-per-host", "4") as path:
         with connected(path, 4) as wires:
             assert statuses(wires, {"url": server.url("/")}) == {200}
             assert server.most == 4

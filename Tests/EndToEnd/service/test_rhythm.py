@@ -3,21 +3,14 @@
 """What quick rows of calls leave behind: a service that sleeps."""
 
 import json
-import os
 import select
 import socket
 
 import contract
 import pytest
+from request_client import processor_seconds
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
-
-
-def used(process):
-    """Seconds of processor time."""
-    with open(f"/proc/{process}/stat") as stat:
-        fields = stat.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def test_after_a_quick_row_of_calls_the_service_sleeps(listening):
@@ -34,8 +27,8 @@ def test_after_a_quick_row_of_calls_the_service_sleeps(listening):
         process = call("server.info")["pid"]
         for number in range(3000):
             assert call("diagnostics.echo", number=number) == {"number": number}
-        before = used(process)
+        before = processor_seconds(process)
         # it says nothing of itself
         assert select.select([client], [], [], 1) == ([], [], [])
-        assert used(process) - before < 0.2
+        assert processor_seconds(process) - before < 0.2
         assert call("diagnostics.echo", still="here") == {"still": "here"}

@@ -12,6 +12,7 @@ import time
 
 import contract
 import pytest
+from request_client import processor_seconds
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -115,16 +116,10 @@ def test_without_descriptors_the_listener_rests(tmp_path):
         resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (used, most))
         waiting = [stack.enter_context(contract.Wire(path)) for _ in range(8)]
         numbers = [wire.start("server.info") for wire in waiting]
-        before = seconds(process)
+        before = processor_seconds(process.pid)
         time.sleep(1.2)  # clock: libdispatch looks at its threads once a second, and must need no descriptor then
-        assert seconds(process) - before < 0.2
+        assert processor_seconds(process.pid) - before < 0.2
         resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (most, most))
         for wire, number in zip(waiting, numbers):
             assert "result" in wire.reply(number)
         assert "result" in worker.call("server.info")
-
-
-def seconds(process):
-    """Of processor time so far."""
-    with open(f"/proc/{process.pid}/stat") as stat:
-        return sum(map(int, stat.read().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")

@@ -260,9 +260,9 @@ def test_a_limit_of_the_body_ends_it(wire, feeder):
 
 def test_a_silent_server_ends_it_and_a_client_that_takes_its_time_does_not(wire, feeder):
     """What idles is the server, and only while it is waited for."""
-    opened = named(wire, feeder.url("/length/24000000"), timeout={"idle": 1})
+    opened = named(wire, feeder.url("/length/24000000"), timeout={"idle": 3})
     # nothing moves for longer than that, because the client does not read
-    feeder.stalled("/length/24000000", 1.5)
+    feeder.stalled("/length/24000000", 3.3)
     assert everything(wire, opened["body"]["stream"], bytes=1_000_000)[0] == pattern(24_000_000)
     opened = named(wire, feeder.url("/hand/a"), timeout={"idle": 0.2})
     assert read(wire, opened["body"]["stream"])["error"]["code"] == 1405

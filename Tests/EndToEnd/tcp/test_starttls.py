@@ -16,7 +16,7 @@ import time
 import contract
 import pytest
 import tls_server
-from proxy_server import free_port
+from listeners import free_port
 from request_client import result
 from tcp_server import dial, line, rest, write
 

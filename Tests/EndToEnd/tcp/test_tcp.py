@@ -11,7 +11,8 @@ import time
 
 import contract
 import pytest
-from proxy_server import Proxy, free_port, microsocks, tinyproxy
+from listeners import free_port
+from proxy_server import Proxy, microsocks, tinyproxy
 from request_client import result
 from tcp_server import LONG, Host, dial, echo, read, rest, write
 
@@ -296,8 +297,7 @@ def test_what_goes_away_is_noticed(wire):
 
 def test_what_cannot_be_opened_says_why(wire):
     """[S1]"""
-    port = free_port()
-    refused = result(wire.call("tcp.open", {"host": "127.0.0.1", "port": port}))
+    refused = result(wire.call("tcp.open", {"host": "127.0.0.1", "port": free_port()}))
     assert not refused["ok"] and refused["error"]["code"] == 1402 and "stream" not in refused, refused
     unknown = result(wire.call("tcp.open", {"host": "no-such.invalid", "port": 1}))
     assert "no-such.invalid" in unknown["error"]["message"], unknown

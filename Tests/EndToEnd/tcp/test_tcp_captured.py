@@ -12,7 +12,8 @@ import time
 
 import contract
 import pytest
-from proxy_server import Proxy, free_port
+from listeners import free_port
+from proxy_server import Proxy
 from raw_client import Raw
 from request_client import result
 from shell import outrider, refused

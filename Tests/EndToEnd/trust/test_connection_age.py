@@ -3,12 +3,12 @@
 """Connections belong to one policy, and take no new requests once it must be looked at again; clocks are set."""
 
 import datetime
-import socket
 import ssl
 
 import certificate_authority
 import contract
 import pytest
+from listeners import free_port
 from nginx_server import needs_nginx, nginx
 from stream_client import data, read
 
@@ -116,8 +116,7 @@ def test_streams_that_run_finish_on_the_old_connection(wire, pki, clocks, tmp_pa
     (tmp_path / "text").write_text("hello")
     with open(tmp_path / "large", "wb") as file:
         file.truncate(8 << 20)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     with nginx(tmp_path, f"""listen 127.0.0.1:{port} ssl http2; send_timeout 3600s; keepalive_timeout 3600s;
             ssl_certificate {pki.path('good.pem')}; ssl_certificate_key {pki.path('good.key')};"""):
         url, more = f"https://localhost:{port}", {"httpVersion": "2", **pins(pki, None)}

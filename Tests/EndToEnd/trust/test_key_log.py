@@ -30,15 +30,17 @@ def fetch(wire, pki, port):
     assert wire.call("data.send", params, 20)["result"]["ok"]
 
 
-def labels(place):
-    """Of the lines of the file, once some are there."""
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline and (not place.exists() or not place.stat().st_size):
+def labelled(place, *labels):
+    """Until the file has whole lines with these labels."""
+    deadline = time.monotonic() + 10
+    while True:
+        text = place.read_text() if place.exists() else ""
+        lines = text.splitlines()
+        if text.endswith("\n") and set(labels) <= {line.split()[0] for line in lines}:
+            break
+        assert time.monotonic() < deadline, text
         time.sleep(0.02)
-    time.sleep(0.1)
-    lines = place.read_text().splitlines()
     assert all(len(line.split()) == 3 for line in lines), lines
-    return {line.split()[0] for line in lines}
 
 
 def test_secrets_are_written_where_a_setting_asks(pki, start, tmp_path):
@@ -46,10 +48,9 @@ def test_secrets_are_written_where_a_setting_asks(pki, start, tmp_path):
     with contract.Wire(arguments=["--tls-key-log", str(place)]) as wire:
         assert wire.call("server.info")["result"]["tlsKeyLog"] == str(place)
         fetch(wire, pki, start("good"))
-        assert {"CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0"} <= labels(place)
+        labelled(place, "CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0")
         fetch(wire, pki, start("good", high=ssl.TLSVersion.TLSv1_2))
-        time.sleep(0.2)
-        assert "CLIENT_RANDOM" in labels(place)
+        labelled(place, "CLIENT_RANDOM")
     assert place.stat().st_mode & 0o777 == 0o600
 
 
@@ -63,7 +64,7 @@ def test_the_variable_counts_only_with_the_setting(pki, start, tmp_path):
     assert not place.exists()
     with contract.Wire(arguments=["--tls-key-log", "environment"], under=under) as wire:
         fetch(wire, pki, port)
-        assert "CLIENT_TRAFFIC_SECRET_0" in labels(place)
+        labelled(place, "CLIENT_TRAFFIC_SECRET_0")
 
 
 def test_a_setting_that_cannot_be_used_ends_the_start(tmp_path):

@@ -101,10 +101,10 @@ def test_requests_at_once_ask_once(client, untrusted):
 
 def test_timeouts_stand_still_and_silence_is_a_refusal(client, untrusted):
     def slow(callbacks):
-        time.sleep(1.2)  # clock: longer than the timeout that stands still
+        time.sleep(3.2)  # clock: longer than the timeout that stands still
         return {"trust": True}
 
-    assert exchange(client, untrusted, slow, timeout={"tls": 1, "total": 3})[0]["ok"]
+    assert exchange(client, untrusted, slow, timeout={"tls": 3, "total": 5})[0]["ok"]
     number = client.start("data.send", {"url": untrusted, "trust": {"callback": "silent", "timeout": 0.2}})
     client.receive(5)
     result = client.reply(number)["result"]

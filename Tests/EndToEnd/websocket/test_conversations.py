@@ -193,16 +193,20 @@ def test_a_second_connection_that_goes_before_the_opening_leaves_messages(listen
 
 
 def test_no_ping_follows_the_close_of_the_client(wire):
-    kinds = []
+    kinds, over = [], threading.Event()
 
     def act(frames, number):
         frames.accept()
-        while True:
-            kinds.append(frames.next()[0])
+        try:
+            while True:
+                kinds.append(frames.next()[0])
+        finally:
+            over.set()
 
     with Acting(act) as server:
         stream = opened(wire, server.url("/", "ws"), ping={"interval": 0.1, "timeout": 20})["stream"]
         wire.call("websocket.close", {"stream": stream, "wait": 0.4})
+        assert over.wait(20)
     assert kinds[kinds.index(8) :] == [8]
 
 
@@ -212,7 +216,7 @@ def test_a_server_that_takes_a_long_message_slowly_is_alive(wire):
     def act(frames, number):
         frames.accept()
         while True:
-            kind, payload = frames.next(pause=0.005)
+            kind, payload = frames.next(pause=0.03)
             if kind == 9:
                 frames.send(b"\x8a" + bytes([len(payload)]) + payload)
             elif kind == 1:
@@ -220,11 +224,12 @@ def test_a_server_that_takes_a_long_message_slowly_is_alive(wire):
 
     with Acting(act) as server:
         server.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
-        ping = {"interval": 0.1, "timeout": 0.3}
+        ping = {"interval": 0.5, "timeout": 3}
         stream = opened(wire, server.url("/", "ws"), ping=ping, compression=False)["stream"]
         begun = time.monotonic()
-        wire.call("websocket.send", {"stream": stream, "text": "x" * (2 << 20)})
-        assert read(wire, stream, 1) == [{"text": "thanks"}]
+        wire.call("websocket.send", {"stream": stream, "text": "x" * (2 << 20)}, 60)
+        reply = wire.call("stream.read", {"stream": stream, "wait": 60}, 70)["result"]
+        assert reply["values"] == [{"text": "thanks"}], reply
         assert time.monotonic() - begun > sum(ping.values())
 
 

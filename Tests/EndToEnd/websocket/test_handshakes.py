@@ -14,10 +14,11 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 
 
 class Slow(Deaf):
-    """Takes 100 ms for each handshake, and notes how many are under way."""
+    """Takes 100 ms for each handshake once it may go on, and notes how many are under way."""
 
     def __init__(self):
         self.now, self.most, self.count = 0, 0, 0
+        self.go = threading.Event()
         super().__init__()
 
     def serve(self, connection, number):
@@ -25,6 +26,8 @@ class Slow(Deaf):
             self.now += 1
             self.count += 1
             self.most = max(self.most, self.now)
+            self.changed.notify_all()
+        self.go.wait(20)
         time.sleep(0.1)
         with self.changed:
             self.now -= 1
@@ -38,16 +41,19 @@ def test_one_handshake_at_a_time_for_each_client_and_host(listening):
         made = [wire.call("websocket.open", params)["result"] for _ in range(6)]
         # one that is cancelled while it waits lets the next one go
         wire.call("request.cancel", {"request": made[2]["request"]})
+        server.go.set()
         for index in (0, 1, 3, 4, 5):
             sent = wire.call("websocket.send", {"stream": made[index]["stream"], "text": "x"})
             assert "result" in sent, sent
             wire.call("websocket.ping", {"stream": made[index]["stream"], "timeout": 0.1})
         opened(wire, server.url("/", "ws"))
         assert (server.most, server.count) == (1, 6)
-        number = wire.start("websocket.open", {"url": server.url("/", "ws")})
-        opened(other, server.url("/", "ws"))
-        assert wire.reply(number)["result"]["stream"]
-        assert server.most == 2
+        server.go.clear()
+        numbers = [(one, one.start("websocket.open", {"url": server.url("/", "ws")})) for one in (wire, other)]
+        with server.changed:
+            assert server.changed.wait_for(lambda: server.now == 2, 20)
+        server.go.set()
+        assert all(one.reply(number)["result"]["stream"] for one, number in numbers)
 
 
 def test_a_handshake_that_fails_lets_the_next_one_begin(wire):

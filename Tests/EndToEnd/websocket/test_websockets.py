@@ -6,7 +6,6 @@ import asyncio
 import base64
 import json
 import shutil
-import socket
 import subprocess
 import threading
 import time
@@ -16,6 +15,7 @@ import aiohttp.web
 import contract
 import pytest
 import tls_server
+from listeners import free_port
 from nginx_server import needs_nginx, nginx
 from proxy_server import Proxy, microsocks, tinyproxy
 from raw_client import Raw
@@ -285,8 +285,7 @@ def test_a_handshake_that_failed_is_tried_again(wire):
 @needs_nginx
 def test_nginx_with_tls_before_the_server(tmp_path, url):
     tls_server.vouch(tmp_path)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     more = f"""
       listen 127.0.0.1:{port} ssl; ssl_certificate {tmp_path}/good.pem; ssl_certificate_key {tmp_path}/good.key;
       location /ws {{ proxy_pass http://127.0.0.1:{url.split(":")[2]}; proxy_http_version 1.1;

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import socket
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import outrider
 from outrider._connection.waiters import Turns
@@ -66,6 +68,11 @@ def held(turns: Turns) -> bool:
         lock.release()
         return False
     return True
+
+
+def await_bytes(live: Any) -> None:
+    """Waits until bytes are in the socket of an awaiting client's connection, whose event loop stands still."""
+    assert select.select([live._transport.get_extra_info("socket")], [], [], 20)[0]
 
 
 def stop(child: subprocess.Popen[bytes]) -> None:

@@ -85,7 +85,7 @@ def test_a_body_that_was_cut_short_is_no_whole_body_after_a_cancelled_read(
 
     async def work() -> None:
         async with AsyncClient(socket=service) as client, AsyncExitStack() as stack:
-            asked, invoke = asyncio.Event(), client.invoke
+            asked, invoke = asyncio.Event(), client._invoke_raw
 
             async def held(method: str, *rest: Any, **options: Any) -> Any:
                 if method == "request.wait" and not asked.is_set():
@@ -93,7 +93,7 @@ def test_a_body_that_was_cut_short_is_no_whole_body_after_a_cancelled_read(
                     await asyncio.Event().wait()
                 return await invoke(method, *rest, **options)
 
-            client.invoke = held  # type: ignore[method-assign]
+            client._invoke_raw = held  # type: ignore[method-assign]
             body: Any = client.stream(url) if kind == "bytes" else await client.get(url, body_to="stream")
             await stack.enter_async_context(body)
             body._call = held

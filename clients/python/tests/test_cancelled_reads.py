@@ -19,7 +19,7 @@ from typing import Any
 import outrider
 import pytest
 from outrider import AsyncClient
-from peers import CHUNKED, Scripted, chunk, request_head
+from peers import CHUNKED, Scripted, await_bytes, chunk, request_head
 
 Serve = Callable[[Callable[[socket.socket], None]], Scripted]
 NUMBERS = [b"%d" % number for number in range(500)]
@@ -201,10 +201,10 @@ def test_a_reply_around_the_cancellation_goes_to_the_next_read(service: str, scr
             if arrives in ("before", "between"):
                 live.data_received = received  # type: ignore[method-assign]
             go.set()
-            sent.wait(20)
             if arrives == "with":
                 # the reply waits in the socket while the task ends
-                time.sleep(0.1)
+                await_bytes(live)
+            sent.wait(20)
             if arrives in ("with", "after"):
                 reading.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -313,7 +313,7 @@ def test_a_closed_stream_leaves_no_read_behind(service: str, scripted: Serve) ->
                 reading = asyncio.create_task(connection.read())
                 await client.info()
                 go.set()
-                time.sleep(0.1)
+                await_bytes(live)
                 reading.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await reading

@@ -84,6 +84,8 @@ def test_the_bytes_before_a_failure_come_before_it() -> None:
         def invoke(self, method: str, params: Any = None, *, timeout: Any = None) -> dict[str, Any]:
             return {"tcp.open": made, "stream.read": last}.get(method, {})
 
+        _invoke_raw = invoke
+
         def _leave(self, calls: Any) -> None:
             pass
 
@@ -107,6 +109,8 @@ def test_each_of_the_tasks_that_wait_gets_the_failure() -> None:
                     return {"stream": "str_1"}
                 await all_wait.wait()
                 return {"base64": "", "end": True, "error": failure}
+
+            _invoke_raw = invoke
 
             def _leave(self, calls: Any) -> None:
                 pass

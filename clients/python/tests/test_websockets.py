@@ -363,6 +363,19 @@ def test_the_awaiting_client_does_the_same(service: str, scripted: Serve) -> Non
     asyncio.run(work())
 
 
+def test_a_websocket_that_was_not_begun_says_so(service: str, scripted: Serve) -> None:
+    async def calls() -> None:
+        async with AsyncClient(socket=service) as client:
+            made = client.websocket(address(scripted(echoing)))
+            for call in (made.recv(), made.send("a"), made.send_json(1), made.ping(), made.__anext__()):
+                with pytest.raises(ValueError, match="begin with async with"):
+                    await call
+            async with made:
+                assert await made.ping() > 0
+
+    asyncio.run(calls())
+
+
 def test_a_dropped_websocket_ends(client: Client, origin: str, binary: str) -> None:
     def is_open(by: Client) -> bool:
         return any(one["state"] == "responded" for one in by.call("request.list")["requests"])

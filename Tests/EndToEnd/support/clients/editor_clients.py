@@ -9,7 +9,7 @@
         editor.result()
         editors.emacs("(finish (outrider 'get url :as 'response))", url=url)
 
-A program gets each keyword as a variable, `wait(condition)` (in Emacs `wait-for`), which gives up after 30 seconds, and
+A program gets each keyword as a variable, `wait(condition)` (in Emacs `wait-for`), which gives up after 60 seconds, and
 `wait_for_go()` (`wait-for-go`), which waits for `editors.go()`.
 """
 
@@ -27,7 +27,7 @@ import pytest
 
 CLIENTS = contract.ROOT / "clients"
 # seconds for a whole program in an editor
-LONG = 90.0
+LONG = 180.0
 
 LUA = """
 vim.opt.runtimepath:prepend([[{client}]])
@@ -39,7 +39,7 @@ function finish(value)
   file:write(require("outrider.json").encode({{ value = value }}))
   file:close()
 end
-function wait(condition) return (vim.wait(30000, condition, 5)) end
+function wait(condition) return (vim.wait(60000, condition, 5)) end
 function wait_for_go() return wait(function() return vim.loop.fs_stat("go") ~= nil end) end
 function say(text) io.stdout:write(text .. "\\n") io.stdout:flush() end
 local ok, why = xpcall(function()
@@ -60,7 +60,7 @@ LISP = """;; -*- lexical-binding: t -*-
   (let ((coding-system-for-write 'utf-8-unix))
     (with-temp-file "{result}" (insert (json-serialize (list :value value))))))
 (defun wait-for (condition)
-  (with-timeout (30 nil) (while (not (funcall condition)) (accept-process-output nil 0.02)) t))
+  (with-timeout (60 nil) (while (not (funcall condition)) (accept-process-output nil 0.02)) t))
 (defun wait-for-go () (wait-for (lambda () (file-exists-p "go"))))
 (defun say (text) (princ (concat text "\\n")))
 {program}

@@ -3,7 +3,9 @@
 """What tests of requests share: asking, reading kept bodies, and what the hostile server's bytes are."""
 
 import base64
+import os
 import pathlib
+import time
 
 BLOCK = bytes(range(256)) * 256
 
@@ -51,6 +53,12 @@ def memory(wire):
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS"))
 
 
+def processor_seconds(pid):
+    """That a process has used so far, which do not depend on what else the machine does."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def read_all(wire, handle, **params):
     pieces, offset = [], 0
     while True:
@@ -73,6 +81,26 @@ def sent(wire, origin, **params):
     seen = response["body"]["json"]
     seen["fields"] = {name.lower(): value for name, value in seen["headers"]}
     return seen
+
+
+def stood_still(look, seconds=1.0):
+    """The number that `look` gives once it has been the same for so long: the buffers of the kernel are full, or empty.
+    """
+    number, since, deadline = look(), time.monotonic(), time.monotonic() + 30
+    while time.monotonic() - since < seconds:
+        time.sleep(0.02)
+        found = look()
+        if found != number:
+            number, since = found, time.monotonic()
+        assert time.monotonic() < deadline, f"{number} goes on"
+    return number
+
+
+def until_shared(wire, cache, count=1):
+    """Until so many requests have shared the exchange of another one."""
+    deadline = time.monotonic() + 20
+    while result(wire.call("cache.stats", {"cache": cache}))["collapsed"] < count:
+        assert time.monotonic() < deadline, f"no {count} requests share an exchange"
 
 
 def built(wire, **params):

@@ -34,6 +34,8 @@ DATA = {error["code"]: set(error["data"]) for error in ERRORS.values()} | {TOO_L
 TOPICS = {topic["name"]: topic for topic in CONTRACT.document["x-outrider-topics"]}
 FAILURES = {failure["code"]: failure for failure in CONTRACT.document["x-outrider-failures"]}
 FIRST_CALLBACK = 1_000_000_001
+# seconds for a reply: a busy machine, which runs forty programs at once, has needed more than ten
+PATIENCE = 30.0
 
 
 def check_message(method, message):
@@ -226,7 +228,7 @@ class Wire:
         self.send({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params or {}})
         return self.number
 
-    def receive_line(self, seconds=10.0):
+    def receive_line(self, seconds=PATIENCE):
         end = time.monotonic() + seconds
         while b"\n" not in self.buffer:
             left = end - time.monotonic()
@@ -239,21 +241,21 @@ class Wire:
         line, self.buffer = self.buffer.split(b"\n", 1)
         return line
 
-    def receive(self, seconds=10.0):
+    def receive(self, seconds=PATIENCE):
         """The next message, checked."""
         message = json.loads(self.receive_line(seconds))
         if "method" in message:
             return check_event(message)
         return check_message(self.methods.get(repr(message["id"])), message)
 
-    def reply(self, number, seconds=10.0):
+    def reply(self, number, seconds=PATIENCE):
         """The reply to one call; what else arrives is checked, callbacks get replies."""
         return self.replies([number], seconds)[number]
 
-    def call(self, method, params=None, seconds=10.0):
+    def call(self, method, params=None, seconds=PATIENCE):
         return self.reply(self.start(method, params), seconds)
 
-    def replies(self, numbers, seconds=20.0):
+    def replies(self, numbers, seconds=PATIENCE):
         """The replies to several calls, by id."""
         found, end = {}, time.monotonic() + seconds
         while set(numbers) - set(found):

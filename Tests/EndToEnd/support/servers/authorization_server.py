@@ -133,7 +133,7 @@ class Authorizing(Listening):
     def outcomes(self, grant="refresh_token"):
         return [one.outcome for one in self.audit if one.grant == grant]
 
-    def received(self, path, seconds=10.0, count=1):
+    def received(self, path, seconds=30.0, count=1):
         """The latest request that was decided upon; waits for it."""
         with self.changed:
             assert self.changed.wait_for(lambda: sum(one.path == path for one in self.audit) >= count, seconds), path

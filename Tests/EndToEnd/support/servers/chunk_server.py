@@ -47,7 +47,7 @@ class Feeder(Listening):
         """Resets the connection."""
         self.hand(path).put(False)
 
-    def wait_gone(self, path, seconds=10.0):
+    def wait_gone(self, path, seconds=30.0):
         """Until the client has closed a connection that was serving the path."""
         with self.changed:
             assert self.changed.wait_for(lambda: path in self.gone, seconds), f"{path} is still connected"

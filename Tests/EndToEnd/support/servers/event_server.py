@@ -77,7 +77,10 @@ class EventServer(Listening):
         head, _, body = data.partition(b"\r\n\r\n")
         seen = Seen(head, body)
         while len(seen.body) < int(seen.headers.get("content-length", 0)):
-            seen.body += connection.recv(65536)
+            piece = connection.recv(65536)
+            if not piece:
+                return
+            seen.body += piece
         path = seen.target.partition("?")[0]
         count = len(self.seen[path])
         self.seen[path].append(seen)

@@ -14,6 +14,8 @@ import socket
 import subprocess
 import time
 
+from listeners import free_port
+
 MODULES = "/usr/lib/apache2/modules"
 
 NGINX = """
@@ -148,11 +150,6 @@ async def app(scope, receive, send):
 
 def program(name):
     return shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin")
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
 
 
 def nginx(folder, names):

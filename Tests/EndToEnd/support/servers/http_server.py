@@ -48,7 +48,7 @@ class Listening:
             where.append(path)
             self.changed.notify_all()
 
-    def wait_for(self, path, count=1, seconds=10.0):
+    def wait_for(self, path, count=1, seconds=30.0):
         """Until so many requests for the path have arrived."""
         with self.changed:
             assert self.changed.wait_for(lambda: self.arrived.count(path) >= count, seconds), f"{path} never arrived"

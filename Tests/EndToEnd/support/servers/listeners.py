@@ -1,11 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""The end of a listener whose connections a thread accepts."""
+"""Ports of programs, and the end of a listener whose connections a thread accepts."""
 
 import contextlib
+import pathlib
+import random
 import socket
 import sys
 import time
+
+
+def free_port():
+    """A port that the system gives only to a program with its number, to be listened on later.
+
+    One that the system chose may have gone to another socket by then: each of the tests opens thousands."""
+    lowest = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    ports = range(max(1025, lowest - 12000), lowest)
+    for port in random.SystemRandom().sample(ports, min(100, len(ports))):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    # where the system may give all of them
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
 
 
 def shut(listener):

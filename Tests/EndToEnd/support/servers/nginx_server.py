@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import pytest
+from listeners import free_port
 
 CONF = """
 daemon off; master_process off; pid {folder}/pid; error_log stderr; user root;
@@ -24,8 +25,7 @@ needs_nginx = pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is
 @contextlib.contextmanager
 def nginx(folder, more=""):
     """Yields its port once it listens. `more` belongs to its server."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     (folder / "conf").write_text(CONF.format(folder=folder, port=port, more=more))
     with subprocess.Popen(["nginx", "-c", str(folder / "conf")], stderr=subprocess.DEVNULL) as process:
         try:

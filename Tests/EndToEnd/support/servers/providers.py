@@ -16,7 +16,6 @@ import gzip
 import http.cookiejar
 import json
 import pathlib
-import random
 import shutil
 import socket
 import sqlite3
@@ -30,6 +29,7 @@ import urllib.request
 
 import pytest
 from http_server import Listening
+from listeners import free_port
 from shell import LONG
 from upload_server import Reader, Taken
 
@@ -66,21 +66,6 @@ class Browser:
             status, fields, body = response.code, response.headers, response.read()
         assert status in wanted, (method, url, status, body[:500])
         return fields, body
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def quiet_port():
-    """A port that the system gives only to a program with its number, to be listened on later."""
-    lowest = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    for port in random.sample(range(max(1025, lowest - 12000), lowest), 100):
-        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            return port
-    raise AssertionError("no port is free")
 
 
 @contextlib.contextmanager
@@ -155,7 +140,7 @@ class Glewlwyd(Provider):
         super().__init__(base, issuer)
         self.userinfo, self.database = issuer + "/userinfo", database
         # it knows whole addresses only
-        self.listen = {"port": quiet_port(), "path": "/callback"}
+        self.listen = {"port": free_port(), "path": "/callback"}
         self.listener = f"http://127.0.0.1:{self.listen['port']}/callback"
 
     def prepare(self, lifetime):

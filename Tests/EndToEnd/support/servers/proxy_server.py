@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from digest_server import PASSWORD, USER, Guard
 from http_server import Listening
+from listeners import free_port
 from upload_server import LONG, Reader, Taken
 
 TELLING = {"connection", "keep-alive", "transfer-encoding", "content-length"}
@@ -187,12 +188,6 @@ def running(command, port, ready):
         finally:
             process.terminate()
             process.wait(10)
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 @contextlib.contextmanager

@@ -93,13 +93,15 @@ class Ranging(Listening):
         if status == 206:
             head, body = self.part(head, body)
         lines = [f"HTTP/1.1 {status} Ranging", f"Content-Length: {self.length or len(body)}", *head, *self.fields]
-        connection.sendall("\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape"))
+        # before the head, which lets the segments come
         cut, self.cut = self.cut, None
         stop, self.stop = self.stop, None
+        connection.sendall("\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape"))
         if stop is not None:
             connection.sendall(body[:stop])
             self.note(self.arrived, "stopped")
-            self.go.wait(60)
+            if not self.may_go_on(connection):
+                return False
             body = body[stop:]
         if cut is not None:
             connection.sendall(body[:cut])
@@ -107,6 +109,18 @@ class Ranging(Listening):
             connection.shutdown(socket.SHUT_WR)
             return False
         connection.sendall(body)
+        return True
+
+    def may_go_on(self, connection):
+        """Waits for `go`; not if the client goes away before that, which is noted."""
+        while not self.go.wait(0.02):
+            try:
+                is_gone = not connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+            except OSError as error:
+                is_gone = not isinstance(error, BlockingIOError)
+            if is_gone:
+                self.note(self.arrived, "gone")
+                return False
         return True
 
     def part(self, head, body):

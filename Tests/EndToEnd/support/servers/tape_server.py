@@ -84,6 +84,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(b'data: {"n": %d, "token": "%s"}\n\n' % (number, SECRET.encode()))
             self.wfile.flush()
             time.sleep(0.05)
+            self.server.go.wait(20)
         self.close_connection = True
 
     def at_login(self, body):
@@ -128,6 +129,9 @@ class TapeServer(http.server.ThreadingHTTPServer):
         self.token_error = None
         # ends bodies that stall
         self.hurry = threading.Event()
+        # what an event stream waits for between its events, where a test clears it
+        self.go = threading.Event()
+        self.go.set()
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.open = True
         threading.Thread(target=self.serve_forever, daemon=True).start()

@@ -39,7 +39,10 @@ class Deaf(Listening):
     def serve(self, connection, number):
         head = b""
         while b"\r\n\r\n" not in head:
-            head += connection.recv(4096)
+            piece = connection.recv(4096)
+            if not piece:
+                return
+            head += piece
         lines = [line.partition(b":") for line in head.split(b"\r\n")]
         key = next(value.strip() for name, _, value in lines if name.lower() == b"sec-websocket-key")
         digest = hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest()
