@@ -43,7 +43,7 @@ extension HTTP2Machine {
             return refuse(id, "ends after \(stream.got) bytes of \(declared)", .connectionLost)
         }
         _ = streams.change(id) { $0.remote = .closed }
-        // the server has what is behind its response, and does not need the rest of a body that is still being sent
+        // few servers respond in whole before they have read a body; the rest of a body under way is not needed
         if stream.localClosed { liveness.reached(stream.ahead) } else { reset(id, .noError) }
         end(id, .ended(id, trailers: trailers))
     }

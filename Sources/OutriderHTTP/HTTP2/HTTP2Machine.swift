@@ -157,7 +157,7 @@ package struct HTTP2Machine: ~Copyable {
             try HTTP2RequestFields.check(request.attempt)
         }
         self.now = now
-        if liveness.begins(now) { ping() }
+        if liveness.begins(now, isIdle: openStreams == 0) { ping() }
         let number = nextNumber
         nextNumber += 2
         let start = writer.beginHeaders(stream: number, endStream: !request.hasBody)

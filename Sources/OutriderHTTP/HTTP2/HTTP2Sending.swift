@@ -28,7 +28,7 @@ extension HTTP2Machine {
         let most = min(HTTP2FrameWriter.mostPayload, sendWindow.left, stream.send.left)
         let bytes = max(0, min(stream.queued, most))
         let isLast = stream.queuedLast && bytes == stream.queued
-        liveness.sends(bytes)
+        if bytes > 0 { liveness.sends(bytes, now) }
         let (now, sent) = (now, liveness.sent)
         _ = streams.change(id) { stream in
             stream.isInLine = false

@@ -61,10 +61,10 @@ struct HTTP2LivenessTests {
         return bench
     }
 
-    /// The same, to which a body of 40 KiB was sent at 0.
+    /// Such a bench, to which a body of 80 KiB was sent at 0.
     private func uploading() throws -> (bench: HTTP2Bench, upload: HTTP2StreamID) {
         let bench = wide()
-        return (bench, try send(40 << 10, on: bench))
+        return (bench, try send(80 << 10, on: bench))
     }
 
     @discardableResult
@@ -104,7 +104,7 @@ struct HTTP2LivenessTests {
     @Test func `a long body gives a minute`() throws {
         let bench = try uploading().bench
         for _ in 0..<20 { try send(40 << 10, on: bench) }
-        expectEnd(of: bench, after: 65, 5)
+        expectEnd(of: bench, after: 60, 5)
     }
 
     @Test func `a PING in front of a body does not wait for it`() throws {
@@ -128,7 +128,7 @@ struct HTTP2LivenessTests {
     @Test func `what was sent behind an acknowledged PING is on its way`() throws {
         let bench = try uploading().bench
         pass(5, on: bench)
-        try send(40 << 10, on: bench)
+        try send(120 << 10, on: bench)
         acknowledge(on: bench)
         expectEnd(of: bench, after: 10, 15)
     }
@@ -150,11 +150,22 @@ struct HTTP2LivenessTests {
     @Test func `a whole response shows that its request has arrived, and what was sent before it`() throws {
         let bench = try uploading().bench
         bench.begin()
-        try send(16 << 10, on: bench)
+        try send(72 << 10, on: bench)
         bench.head(3, [Self.ok], end: true)
         bench.flow()
-        // the first and the third still wait: the third has 16 KiB
-        expectEnd(of: bench, after: 7, 5)
+        // the first and the third still wait: the third has 72 KiB, and 5 s have passed
+        expectEnd(of: bench, after: 9, 5)
+    }
+
+    @Test func `an upload without a response gives no time to an idle connection`() throws {
+        let (bench, upload) = try uploading()
+        bench.machine.cancel(upload, now: 1)
+        _ = bench.sent()
+        bench.now = 40
+        bench.begin()
+        #expect(bench.kinds() == [.ping, .headers])
+        pass(45, on: bench)
+        #expect(bench.isClosed)
     }
 
     @Test func `uploads with a response give no time to an idle connection`() throws {
