@@ -96,8 +96,8 @@ package struct DeviceMachine: Sendable {
         case "slow_down":
             interval += 5
             return next(now, after: interval)
-        // the code has been redeemed
-        case OAuthFailure.unusableTokenReason: return .end(failure)
+        // the code has been redeemed, or further polls show the same certificate
+        case OAuthFailure.unusableTokenReason, "certificate_refused": return .end(failure)
         default:
             guard failure.kind == .temporary || failure.kind == .unknownOutcome else { return .end(failure) }
             // poll less often after a server failed to respond

@@ -93,7 +93,7 @@ package enum TokenVerdict: Sendable, Equatable {
         default:
             if isBusy { return busy(outcome, wait) }
             if status == 400, let page = refusals.first(where: { response.body.prefix(1024).contains($0.title) }) {
-                return OAuthFailure(.temporary, "certificate_refused", "\(outcome): \(page.meaning)")
+                return OAuthFailure(page.kind, "certificate_refused", "\(outcome): \(page.meaning)")
             }
             if (200..<300).contains(status) {
                 return OAuthFailure(
@@ -109,10 +109,10 @@ package enum TokenVerdict: Sendable, Equatable {
     }
 
     /// Titles of nginx, which refuses a certificate, or a client without one, only behind the handshake.
-    private static let refusals: [(title: [UInt8], meaning: String)] = [
-        (Array("400 The SSL certificate error".utf8), "it refuses the client certificate"),
+    private static let refusals: [(title: [UInt8], kind: OAuthFailure.Kind, meaning: String)] = [
+        (Array("400 The SSL certificate error".utf8), .temporary, "it refuses the client certificate"),
         (
-            Array("400 No required SSL certificate was sent".utf8),
+            Array("400 No required SSL certificate was sent".utf8), .config,
             "it wants a client certificate; name one in clientAuth.certificate"
         ),
     ]

@@ -105,6 +105,12 @@ import Testing
         #expect(machine.failed(Self.failure("authorization_pending"), now: 1425) == .poll(at: 1485))
     }
 
+    @Test func `a refused certificate ends a login that further polls cannot mend`() throws {
+        var machine = try Self.machine()
+        let refused = Self.failure("certificate_refused", .temporary)
+        #expect(machine.failed(refused, now: 1005) == .end(refused))
+    }
+
     @Test("what is final ends it", arguments: ["expired_token", "access_denied", "invalid_client", "invalid_grant"])
     func final(reason: String) throws {
         var machine = try Self.machine()

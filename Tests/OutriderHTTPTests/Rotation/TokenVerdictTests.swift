@@ -32,12 +32,15 @@ import Testing
     }
 
     @Test(arguments: [
-        ("The SSL certificate error", "it refuses the client certificate"),
-        ("No required SSL certificate was sent", "it wants a client certificate; name one in clientAuth.certificate"),
+        ("The SSL certificate error", OAuthFailure.Kind.temporary, "it refuses the client certificate"),
+        (
+            "No required SSL certificate was sent", OAuthFailure.Kind.config,
+            "it wants a client certificate; name one in clientAuth.certificate"
+        ),
     ])
-    func `a page about a certificate says what nginx wants`(title: String, meaning: String) {
+    func `a page about a certificate says what nginx wants`(title: String, kind: OAuthFailure.Kind, meaning: String) {
         let failure = Self.verdict(400, "<html>\r\n<head><title>400 \(title)</title></head>")
-        #expect(failure?.kind == .temporary && failure?.reason == "certificate_refused")
+        #expect(failure?.kind == kind && failure?.reason == "certificate_refused")
         #expect(failure?.message == "the token endpoint of 'work' answered 400: \(meaning)")
     }
 
