@@ -84,7 +84,7 @@ struct Outrider: AsyncParsableCommand {
             words = try ConfigFile.extended(words)
             // in front of what waits for standard input
             ProcessArguments.hideSecrets()
-            words = try ShortOptions.parsable(words)
+            words = try ShortOptions.parsable(words, by: Self.self)
             if try await startPlainly(words) { return }
             CommandWords.widen()
             if words.first == "help", let name = words.dropFirst().first { try checkHelp(of: name) }

@@ -47,8 +47,8 @@ struct BodyOutput: ~Copyable {
         }
     }
 
-    /// Standard output for `-`, and what writes to the same file as standard output or standard error: as an open file of its
-    /// own, it would write over what is there.
+    /// Standard output for `-`, and the descriptor of standard output or standard error for a path of the same file: a
+    /// further descriptor would write over the output.
     private static func standardFile(_ path: String) -> Int32? {
         if path == "-" { return STDOUT_FILENO }
         guard let identity = FileIdentity(path) else { return nil }
@@ -139,7 +139,8 @@ struct BodyOutput: ~Copyable {
     private func failure(_ number: Int32) -> CommandFailure {
         if number == EPIPE { return CommandFailure(.error, nil) }
         guard let name else {
-            return CommandFailure(.error, "cannot write to standard output: \(systemError(number))")
+            let stream = file == STDERR_FILENO ? "standard error" : "standard output"
+            return CommandFailure(.error, "cannot write to \(stream): \(systemError(number))")
         }
         return CommandFailure(code: FailureStatus.file, "cannot write \(name): \(systemError(number))")
     }

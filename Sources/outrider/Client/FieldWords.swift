@@ -34,7 +34,7 @@ struct FieldWords {
         }
     }
 
-    /// Asks for the bytes of a file as the server has them. Params with `decode` have an Accept-Encoding of the user.
+    /// Asks for the stored bytes of a file. Params with `decode` have an Accept-Encoding of the user.
     static func takeAsStored(_ params: inout JSONObject) {
         if params["decode"] == nil {
             var fields = params["headers"]?.array ?? []

@@ -55,7 +55,8 @@ enum ShellURL {
         endOfScheme(url).map { url[$0...].dropFirst(3) } ?? url[...]
     }
 
-    /// Whether the path of a URL ends like the name of a compressed file, whose bytes others compare with a digest.
+    /// Whether the path of a URL ends like the name of a compressed file. Such files are often checked against a published
+    /// digest.
     static func isCompressed(_ url: String) -> Bool {
         let path = afterScheme(url).prefix { $0 != "?" && $0 != "#" }
         let endings = [".gz", ".tgz", ".zst"]

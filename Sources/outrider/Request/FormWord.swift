@@ -75,15 +75,14 @@ struct FormWord {
         CommandFailure(.usage, "\(word) is no part of a form: write -F 'name=text' or -F 'name=@file'")
     }
 
-    /// Up to the next semicolon, or a quoted text.
+    /// Up to the next semicolon, as of curl without the blanks around, or a quoted text.
     private static func value(
         _ rest: Substring, in word: String
     ) throws(CommandFailure) -> (value: String, left: Substring) {
-        let scalars = rest.unicodeScalars
+        let scalars = rest.unicodeScalars.drop { $0 == " " }
         guard scalars.first == "\"" else {
-            guard let end = scalars.firstIndex(of: ";") else { return (String(rest), "") }
-            // as curl, without the blanks around what a semicolon ends
-            let value = scalars[..<end].drop { $0 == " " }
+            let end = scalars.firstIndex(of: ";") ?? scalars.endIndex
+            let value = scalars[..<end]
             let blanks = value.reversed().prefix { $0 == " " }.count
             return (String(value.dropLast(blanks)), rest[end...])
         }

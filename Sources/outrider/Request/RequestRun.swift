@@ -28,7 +28,9 @@ extension RequestCall {
         }
         try checkFiles()
         // a shown command touches no file
-        let heads = try curl ? nil : output.dumpHeader.map { (name) throws(CommandFailure) in try HeadFile(name) }
+        let heads = try (curl ? nil : output.dumpHeader).map { (name) throws(CommandFailure) in
+            HeadFile(try output.sink(name))
+        }
         let sent = try request.body.sent(items)
         var shared = try shared(verb, sent, (urls, items))
         var service = try service.connect(orPrivate: true)

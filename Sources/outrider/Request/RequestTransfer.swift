@@ -10,7 +10,7 @@ import OutriderJSON
 final class HeadFile {
     private var file: BodyOutput
 
-    init(_ name: String) throws(CommandFailure) { file = try BodyOutput(name) }
+    init(_ file: consuming BodyOutput) { self.file = file }
 
     fileprivate func write(_ body: StreamedBody) throws(CommandFailure) {
         try file.write(body.head(isShown: file.isShown))

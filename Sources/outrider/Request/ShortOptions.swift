@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import ArgumentParser
+
 /// The grammar of options that curl has and the parser of arguments has not: `-XPOST`, `-sd@file`, values that begin with a
 /// hyphen, as in `-r -100`, and pieces of data in the order of their options.
 struct ShortOptions {
@@ -16,6 +18,8 @@ struct ShortOptions {
     private var isLenient = false
     /// Whether `-K` puts the options of a file in its place.
     private var readsFiles = false
+    /// The parser that knows the options, and the words in front of them.
+    private var parser: (type: any ParsableCommand.Type, words: [String]) = (GetCommand.self, [])
 
     /// The options of curl itself.
     static let ofCurl = ShortOptions(
@@ -69,14 +73,15 @@ struct ShortOptions {
     }
 
     /// The words of a command line, in the grammar of the parser.
-    static func parsable(_ words: [String]) throws(CommandFailure) -> [String] {
+    static func parsable(_ words: [String], by parser: any ParsableCommand.Type) throws(CommandFailure) -> [String] {
         guard let command = words.first, commands.contains(command) else { return words }
-        let options =
+        var options =
             switch command {
             case "websocket": ofWebSockets
             case "download", "sse": ofDownloads
             default: ofRequests
             }
+        options.parser = (parser, [command])
         return [command] + (try options.parsable(words.dropFirst()))
     }
 
@@ -116,7 +121,7 @@ struct ShortOptions {
                 continue
             }
             // for the parser, the next word would be the value
-            if let (option, value) = word.halves(at: "="), value.isEmpty, option.hasPrefix("--"), option != "--" {
+            if let (option, value) = word.halves(at: "="), value.isEmpty, takesValue(option) {
                 add(option, value, to: &parsable)
                 continue
             }
@@ -177,6 +182,17 @@ struct ShortOptions {
         if let flags, !leading.allSatisfy(flags.contains) { return nil }
         let rest = word.dropFirst(leading.count)
         return word.isEmpty ? nil : (leading, rest.first, rest.dropFirst())
+    }
+
+    /// Whether a long option is no flag; of all words, only those with an empty value ask the parser.
+    private func takesValue(_ option: String) -> Bool {
+        guard option.hasPrefix("--"), option != "--" else { return false }
+        do {
+            _ = try parser.type.parseAsRoot(parser.words + ["\(option)=x"])
+            return true
+        } catch {
+            return !parser.type.message(for: error).contains("does not take any value")
+        }
     }
 
     /// A value that begins with a hyphen must stand in the word of its option; a single hyphen is a file.

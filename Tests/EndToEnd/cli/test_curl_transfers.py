@@ -96,12 +96,14 @@ def test_the_ending_of_a_file_tells_the_type_that_its_other_name_has_not(run, tm
     with Capture() as capture:
         for name, told in (("wolf", b"image/png"), ("wolf.pdf", b"application/pdf")):
             words = ["-F", f"a=@wolf.png ;filename={name}", "-F", "b= c ;type=text/x", "-F", 'd="e;" ;type=text/y']
-            words.append(capture.url("/form"))
+            words += ["-F", 'f= "y;" ;type=text/z ', "-F", "g= z ", capture.url("/form")]
             assert run("get", *words, cwd=tmp_path).returncode == 0
             body = capture.take().body
             assert b"Content-Type: " + told + b"\r\n\r\nhowl\r\n" in body
             assert b"Content-Type: text/x\r\n\r\nc\r\n" in body
             assert b"Content-Type: text/y\r\n\r\ne;\r\n" in body
+            assert b"Content-Type: text/z\r\n\r\ny;\r\n" in body
+            assert b'name="g"\r\n\r\nz\r\n' in body
 
 
 def test_the_name_of_a_file_may_begin_with_a_combining_mark(run, tmp_path):
@@ -128,6 +130,24 @@ def test_a_name_without_a_choice_is_the_file_of_one_url(run, home, tmp_path):
     done = run("get", "-o", "#1", home.url("/echo?{a,b}"), home.url("/echo?{c,d}"), cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, b"")
     assert [json.loads((tmp_path / name).read_text())["path"][-1] for name in "abcd"] == list("abcd")
+
+
+def test_a_flag_with_an_empty_value_stays_a_flag(run, home, tmp_path):
+    (tmp_path / "options").write_text('compressed = ""\n')
+    for words in (["--silent="], ["--compressed="], ["-K", "options"], ["--user-agent="]):
+        done = run("get", *words, home.url("/echo"), cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, b""), (words, done)
+    with Capture(response=EVENTS) as capture:
+        done = run("sse", "--no-reconnect=", capture.url())
+        assert (done.returncode, done.stderr) == (0, b""), done
+
+
+def test_folders_are_made_for_heads_too(run, home, tmp_path):
+    for words in (["-o", "new/body", "-D", "new/heads"], ["-D", "a/b/heads"]):
+        done = run("get", "--create-dirs", *words, home.url("/echo"), cwd=tmp_path)
+        assert done.returncode == 0, done
+        assert (tmp_path / words[-1]).read_bytes().startswith(b"HTTP/1.1 200")
+    assert json.loads((tmp_path / "new/body").read_text())["path"] == "/echo"
 
 
 def test_places_are_checked_before_anything_is_sent(run, home, tmp_path):
