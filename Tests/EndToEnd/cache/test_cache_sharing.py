@@ -69,6 +69,13 @@ def end(wire, request):
     return result(wire.call("request.wait", {"request": request}))
 
 
+def until_responded(wire, request):
+    deadline = time.monotonic() + 20
+    while result(wire.call("request.get", {"request": request}))["state"] != "responded":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 def test_a_suspended_request_is_not_ended_by_a_clock_that_others_share(clients, halting):
     one, two = clients
     first = start(one, halting, timeout={"total": 4, "firstByte": 4})
@@ -164,9 +171,7 @@ def test_the_suspension_of_a_request_that_left_holds_up_no_other(clients, haltin
     result(one.call("request.cancel", {"request": first}))
     end(one, first)
     halting.let("head")
-    deadline = time.monotonic() + 10
-    while result(two.call("request.get", {"request": other}))["state"] != "responded":
-        assert time.monotonic() < deadline
+    until_responded(two, other)
     halting.let("rest")
     assert end(two, other)["body"]["text"] == "halffull" and halting.arrived == ["/"]
 
@@ -185,9 +190,8 @@ def test_a_response_on_its_way_is_used_as_a_stored_one_is(clients, halting, cont
     one, two = clients
     first = start(one, halting)
     halting.wait_for("/")
-    began = time.monotonic()
-    while result(one.call("request.get", {"request": first}))["state"] != "responded" or time.monotonic() - began < 2.1:
-        time.sleep(0.1)
+    until_responded(one, first)
+    time.sleep(2.1)  # clock: the age of a response is counted in seconds
     other = start(two, halting, headers=wish)
     halting.wait_for("/", count=2)
     halting.let("rest")
@@ -224,8 +228,7 @@ def test_a_response_on_its_way_is_shared_though_another_wish_waits_behind_it(cli
     halting.let("head 1")
     plain = start(one, halting)
     halting.wait_for("/")
-    while result(one.call("request.get", {"request": plain}))["state"] != "responded":
-        time.sleep(0.05)
+    until_responded(one, plain)
     wishing = start(two, halting, headers={"Cache-Control": "no-cache"})
     halting.wait_for("/", count=2)
     third = start(one, halting)
@@ -276,8 +279,7 @@ def test_a_body_that_ends_late_does_not_replace_a_later_response(clients, haltin
     halting.let("head")
     first = start(one, halting)
     halting.wait_for("/")
-    while result(one.call("request.get", {"request": first}))["state"] != "responded":
-        time.sleep(0.05)
+    until_responded(one, first)
     halting.body = b"new!"
     halting.let("rest 2")
     newer = result(two.call("data.send", {**reply("/"), "cache": {"name": "shared", "mode": "reload"}}))
@@ -337,7 +339,7 @@ def test_a_request_that_stands_still_does_not_hold_up_another_one(clients, leave
     one, two = clients
     with Endless() as server:
         result(one.call("cache.configure", {"cache": "shared", "maxBytes": 1 << 20}))
-        # the other one joins, and both have the head, within that time
+        # the second request joins, and both have the head, within that time
         cache = {"name": "shared", "collapse": 10 if leaves else 6}
         still = start(one, server, cache=cache, timeout={"idle": 300}, serialize={"as": "none"})
         server.wait_for("/")

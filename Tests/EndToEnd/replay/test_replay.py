@@ -151,9 +151,9 @@ def test_events_keep_their_borders_and_their_time(server, tape):
     """While it is recorded the first event comes at once; played, the events come at once or as they were recorded."""
     with fresh() as wire:
         start(wire, tape)
-        # the others come when it has arrived
-        server.go.clear()
-        values, _ = events(wire, server.url + "/sse", server.go.set)
+        # each of the others comes when the one before it has arrived
+        server.go = threading.Semaphore(0)
+        values, _ = events(wire, server.url + "/sse", server.go.release)
         assert len(values) == 3
         stop(wire)
     (kept,) = entries(tape)

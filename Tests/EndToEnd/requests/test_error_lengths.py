@@ -76,7 +76,7 @@ def test_an_error_about_an_envelope_is_short(line, envelope):
     assert len(found) < 2048 and b"error" in found
 
 
-def test_a_name_of_15_mb_keeps_no_other_client_waiting(service):
+def test_a_name_of_15_mb_takes_the_processor_no_longer_than_a_value(service):
     """Reading the message takes the time of its length; complaining about a name in it takes none."""
     long = "x" * (15 << 20)
     with contract.Wire(service) as wire:
@@ -88,4 +88,4 @@ def test_a_name_of_15_mb_keeps_no_other_client_waiting(service):
             times.append(processor_seconds(pid) - before)
             assert json.loads(found)["error"]["code"] == -32602 and len(found) < MOST
         # of the processor: minutes if the name were compared with what it might have meant
-        assert times[1] < 10 * times[0] + 0.5, times
+        assert times[1] < 2 * times[0] + 0.5, times

@@ -128,7 +128,7 @@ def test_a_command_that_waits_for_a_locked_path_logs_one_line(home):
 def test_a_long_log_gives_way_to_a_new_one(home):
     """It grew for as long as services were started. One long log stays beside the present one."""
     log, old = home / "s.log", home / "s.log.old"
-    # what the log of a service that writes much becomes
+    # the old log of a service that writes much
     log.write_bytes(b"long\n" * (2 << 20))
     log.chmod(0o600)
     variables = {"OUTRIDER_LOG": "debug"}
@@ -139,7 +139,7 @@ def test_a_long_log_gives_way_to_a_new_one(home):
         assert time.monotonic() < deadline, list(home.iterdir())
     assert old.stat().st_size > 10 << 20 and log.stat().st_size < 1 << 20
     assert log.stat().st_mode & 0o777 == 0o600
-    assert b"long" not in log.read_bytes()
+    assert b"long\n" not in log.read_bytes()
 
 
 def test_a_service_whose_path_belongs_to_another_socket_ends_with_its_last_client(home, served):

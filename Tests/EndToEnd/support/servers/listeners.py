@@ -3,11 +3,14 @@
 """Ports of programs, and the end of a listener whose connections a thread accepts."""
 
 import contextlib
+import os
 import pathlib
 import random
 import socket
 import sys
 import time
+
+given = set()
 
 
 def free_port():
@@ -15,11 +18,15 @@ def free_port():
 
     One that the system chose may have gone to another socket by then: each of the tests opens thousands."""
     lowest = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    ports = range(max(1025, lowest - 12000), lowest)
+    # each process of a run has ports of its own, and gives none of them twice
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    ports = range(max(1025, lowest - 12000), lowest)[worker % 16 :: 16]
+    ports = [port for port in ports if port not in given]
     for port in random.SystemRandom().sample(ports, min(100, len(ports))):
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            given.add(port)
             return port
-    # where the system may give all of them
+    # where the system may give all ports
     with socket.create_server(("127.0.0.1", 0)) as free:
         return free.getsockname()[1]
 

@@ -83,8 +83,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         for number in range(3):
             self.wfile.write(b'data: {"n": %d, "token": "%s"}\n\n' % (number, SECRET.encode()))
             self.wfile.flush()
+            if self.server.go:
+                self.server.go.acquire(timeout=20)
             time.sleep(0.05)
-            self.server.go.wait(20)
         self.close_connection = True
 
     def at_login(self, body):
@@ -129,9 +130,8 @@ class TapeServer(http.server.ThreadingHTTPServer):
         self.token_error = None
         # ends bodies that stall
         self.hurry = threading.Event()
-        # what an event stream waits for between its events, where a test clears it
-        self.go = threading.Event()
-        self.go.set()
+        # a semaphore of a test: an event stream waits for a release after each of its events
+        self.go = None
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.open = True
         threading.Thread(target=self.serve_forever, daemon=True).start()
