@@ -68,7 +68,7 @@ EXCEPTIONS = [
      "No service listens, and none could be started. The message lists the attempts."),
 ]  # fmt: skip
 ROOT = "OutriderError"
-# in errors.py of the client: those with members, and what that file needs of the others
+# in errors.py of the client: exceptions with members, and their bases
 HAND_WRITTEN = [
     "CallError", "ExchangeError", ROOT, "ProtocolError", "RequestTimeout", "ServerGone", "TokenError", "TransportError",
 ]  # fmt: skip

@@ -40,7 +40,7 @@ struct LogTests {
         return read(file)
     }
 
-    /// Whether it comes to hold within half a minute; the thread of the lines may be late on a busy machine.
+    /// Whether the condition comes to hold within half a minute: on a busy machine, the thread of the lines may be late.
     private func comesTo(_ holds: () -> Bool) -> Bool {
         for _ in 0..<6000 {
             if holds() { return true }
@@ -131,7 +131,7 @@ struct LogTests {
             for name in [path, path + ".old"] { unlink(name) }
             rmdir(folder)
         }
-        // the log was moved, and no new one could be opened
+        // the log was moved, and no new file could be opened
         let file = open(path + ".old", O_WRONLY | O_CREAT | O_APPEND, 0o600)
         try #require(ftruncate(file, 9 << 20) == 0)
         var information = stat()
@@ -140,7 +140,7 @@ struct LogTests {
         writer.write("one\n") { _ in "" }
         try #require(comesTo { stat(path + ".old", &information) == 0 && information.st_size == 9 << 20 + 4 })
         try #require(rmdir(path) == 0)
-        // the thread may look at the path before or behind its removal
+        // the thread may look at the path before or behind the removal
         #expect(
             comesTo {
                 writer.write("next\n") { _ in "" }

@@ -71,7 +71,7 @@ struct TimeoutTests {
         await server.close()
     }
 
-    /// A head of 60 bytes, one every 100 ms.
+    /// A head of 60 bytes, a byte every 100 ms.
     private static let drippingHead =
         [ScriptedServer.Step.send("HTTP/1.1 200 OK\r\nX: ")]
         + (0..<60).flatMap { _ in [ScriptedServer.Step.send("x"), .pause(0.1)] }

@@ -39,7 +39,7 @@ final class CacheFlights: @unchecked Sendable {
     }
 
     private struct State {
-        /// Several for a key, the oldest first: requests that ask other things of caches do not share one.
+        /// Several for a key, the oldest first: requests that ask other things of caches share no exchange.
         var flights: [Key: [CacheFlight]] = [:]
         /// The names in the Vary of the last response for a URL.
         var names: [CacheDigest: [String]] = [:]
@@ -59,7 +59,7 @@ final class CacheFlights: @unchecked Sendable {
         var under = 0
     }
 
-    /// Of one key, more than these are not joined any more.
+    /// Further exchanges of a key push the oldest out of the table.
     private static let mostFlights = 16
     /// More than these are forgotten.
     private static let mostRemembered = 4096

@@ -60,8 +60,8 @@ package struct CacheQuery: Sendable {
             && (spec.mode == .default || spec.mode == .forceCache)
     }
 
-    /// Whether the response to this request, which is on its way, may be the response to the other one too: what the other
-    /// one asks of caches has been asked of those on the way, and both accept the same stale responses.
+    /// Whether the response to this request, which is under way, may serve the other request too: this request has asked
+    /// the caches for all that the other asks, and both accept the same stale responses.
     package func stands(in other: CacheQuery) -> Bool {
         guard spec.staleIfError == other.spec.staleIfError else { return false }
         if control == other.control { return true }

@@ -133,7 +133,9 @@ package struct RequestMatcher: Sendable {
         let subtype = type?.subtype ?? ""
         if subtype == "x-www-form-urlencoded" {
             let pairs = bytes.split(separator: UInt8(ascii: "&")).map { Pair($0) }
-            let kept = pairs.filter { !ignoredBody.contains("/" + $0.name) }
+            let kept = pairs.filter { pair in
+                !ignoredBody.contains { $0.utf8.elementsEqual([UInt8(ascii: "/")] + pair.nameBytes) }
+            }
             return Array(kept.map { $0.canonical(hasValue: true) }.sorted().joined(separator: "&").utf8)
         }
         if subtype == "json" || subtype.hasSuffix("+json"), let json = Self.json(bytes) {

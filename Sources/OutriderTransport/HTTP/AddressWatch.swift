@@ -7,7 +7,7 @@ import OutriderHTTP
 
 /// Notices that this machine has lost an address, or has slept: nothing may arrive on connections from before.
 ///
-/// A check costs a system call, and happens only once there was a connection beyond the loopback.
+/// A check costs a system call, and happens only once there was a connection beyond the loopback, or a tunnel.
 struct AddressWatch {
     /// Seconds between two looks while there are connections of HTTP/1.
     static let interval = 5.0
@@ -30,7 +30,7 @@ struct AddressWatch {
     var sleeps = 0
     fileprivate var lookout: Scheduled<Void>?
 
-    /// A connection that later attempts may use could lose its address, or not outlive a sleep.
+    /// A new connection could lose the local address, or not outlive a sleep.
     mutating func watch(for facts: ConnectionFacts) {
         if facts.leadsOut, slept == nil { slept = Self.secondsAsleep }
         guard !isOpened, facts.local != nil else { return }
@@ -39,7 +39,7 @@ struct AddressWatch {
         socket = RouteSocket()
     }
 
-    /// Since the start of the machine: one clock goes on meanwhile, the other does not.
+    /// Since the start of the machine: only the first clock goes on during sleep.
     private static var secondsAsleep: Double {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)
@@ -47,8 +47,8 @@ struct AddressWatch {
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9 - awake
     }
 
-    /// Whether the machine has slept for long since the last call. Servers and routers may have given its connections
-    /// up meanwhile, and could not tell.
+    /// Whether the machine has slept for long since the last call. Servers and routers may have dropped connections
+    /// meanwhile, and could not tell.
     mutating func hasSlept() -> Bool {
         guard let before = slept else { return false }
         let asleep = Self.secondsAsleep

@@ -26,7 +26,7 @@ protocol AttemptConnection: AnyObject {
 
     /// Whether the server allows no attempts at present.
     var refusesForNow: Bool { get }
-    /// Whether the server ends the connection after it has carried others.
+    /// Whether the server ends the connection after other attempts.
     var endsAfterOthers: Bool { get }
 
     /// The pool is about to lend a slot.

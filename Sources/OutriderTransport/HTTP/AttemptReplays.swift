@@ -23,7 +23,7 @@ struct AttemptReplays {
 
     mutating func bodyBegins(_ writer: BodyWriter) { bodyBegan = bodyBegan || writer.isUnrepeatable }
 
-    /// The connection ended before anything was written. False after ten such losses; those behind the requests of
+    /// The connection ended before anything was written. False after ten such losses; losses behind the requests of
     /// others do not count.
     mutating func mayReplay(on ended: any AttemptConnection) -> Bool {
         if !ended.endsAfterOthers { losses += 1 }
@@ -58,7 +58,7 @@ struct AttemptReplays {
             guard !responseBegan, attempt.body.isReplayable, unprocessed < Replay.mostUnprocessed else { return .no }
             if forNow, refusedForNow < Replay.mostRefusedForNow { refusedForNow += 1 } else { unprocessed += 1 }
             return .elsewhere
-        // each time another request was processed: their number is the limit
+        // each time another request was processed: the number of requests is the limit
         case .passedOver: return !responseBegan && attempt.body.isReplayable ? .elsewhere : .no
         case .needsHTTP11:
             guard !responseBegan, attempt.body.isReplayable, key.version == .auto else { return .no }

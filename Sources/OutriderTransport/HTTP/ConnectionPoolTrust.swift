@@ -40,8 +40,8 @@ extension ConnectionPool {
         end { $0.key.usesTLS && isGivenUp($0.key.security) }
     }
 
-    /// Whether the machine has slept, or the trust's files have changed, since the connection was opened, or its time
-    /// limit has passed.
+    /// Whether the machine has slept, or the trust's files have changed, since the connection was opened, or the time
+    /// limit of the connection has passed.
     func isOutdated(_ connection: any AttemptConnection, _ key: PoolKey) -> Bool {
         isFromBeforeSleep(connection)
             || key.usesTLS

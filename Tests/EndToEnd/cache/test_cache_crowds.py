@@ -73,7 +73,7 @@ def test_what_may_not_be_stored_is_not_shared(listening, server):
     release, others = threading.Event(), threading.Barrier(5)
 
     def reply(number, _):
-        # those that waited for the first response are sent at the same time
+        # requests that waited for the first response are sent at the same time
         release.wait(20) if number == 1 else others.wait(20)
         return Reply(str(number).encode(), fields=fields)
 

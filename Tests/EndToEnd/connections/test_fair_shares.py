@@ -20,7 +20,7 @@ from socket_service import running
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
 HERE = pathlib.Path(__file__).parent
-# a small call, or a request to this machine, takes milliseconds; what hangs does so for good
+# a small call, or a request to this machine, takes milliseconds; a call that hangs never ends
 SOON = 5
 
 

@@ -53,7 +53,7 @@ def test_cancelling_while_waiting_for_a_connection(wire, server):
     for number in running:
         wire.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
     wire.replies(running)
-    # the place is given to what comes next
+    # the place goes to the next request
     assert result(wire.call("data.send", {"url": server.url("/fine/later"), "session": session}))["ok"]
     assert "/fine/never" not in server.arrived
 

@@ -79,7 +79,7 @@ def test_a_service_with_too_many_clients_says_so(binary: str, directory: str) ->
         crowd.append(socket.socket(socket.AF_UNIX))
         crowd[-1].settimeout(20)
         crowd[-1].connect(path)
-        # the service does not read what it refuses
+        # the service does not read refused calls
         with suppress(BrokenPipeError):
             crowd[-1].sendall(b'{"jsonrpc":"2.0","id":1,"method":"diagnostics.echo"}\n')
         if b"-32011" not in crowd[-1].recv(65536):
@@ -95,7 +95,7 @@ def test_a_service_with_too_many_clients_says_so(binary: str, directory: str) ->
     try:
         with Client(socket=path) as client:
             limit = client.info()["limits"]["connections"]
-        # those that have left may still be counted for a moment
+        # clients that have left may still be counted for a moment
         until(is_full)
 
         async def awaiting() -> None:

@@ -271,7 +271,7 @@ def test_bytes_of_calls_are_not_written_in_base64_on_their_way(
         with either.tcp("127.0.0.1", port) as connection:
             assert connection.read(300_000, min=300_000) == expected(300_000)
 
-    # loads the modules that have the function by its name, for what they send
+    # loads the modules that import the function for sending
     read()
     written: list[int] = []
     in_base64 = frames.in_base64

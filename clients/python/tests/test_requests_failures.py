@@ -47,7 +47,7 @@ def test_a_server_that_falls_silent_in_the_body_is_what_requests_makes_of_it(
     for stream in (False, True):
         with pytest.raises(requests.ConnectionError, match="Read timed out"):
             data = iter([b"x"]) if body == "generator" else body
-            # on a busy machine, the head takes its part of that time
+            # on a busy machine, the head takes a part of that time
             _ = session.post(url, data=data, timeout=1, stream=stream).content
     over.set()
 
