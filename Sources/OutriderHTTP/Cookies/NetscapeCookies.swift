@@ -80,10 +80,12 @@ package enum NetscapeCookies {
             throw CookieLineFault("the fourth field is neither TRUE nor FALSE")
         }
         guard let expires = seconds(fields[4]) else { throw CookieLineFault("the fifth field is no time in seconds") }
-        // curl writes the Path of a server as it came, and drops a quote at either end when it reads
+        // curl writes the Path of a server as it came, and reads a path in quotes without them
         var bytes = line[2]
-        if bytes.first == UInt8(ascii: "\"") { bytes = bytes.dropFirst() }
-        if bytes.last == UInt8(ascii: "\"") { bytes = bytes.dropLast() }
+        if bytes.first == UInt8(ascii: "\"") {
+            bytes = bytes.dropFirst()
+            if bytes.last == UInt8(ascii: "\"") { bytes = bytes.dropLast() }
+        }
         guard var path = String(validating: bytes, as: UTF8.self) else {
             throw CookieLineFault("the path is not UTF-8")
         }

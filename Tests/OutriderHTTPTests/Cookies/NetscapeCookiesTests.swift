@@ -71,14 +71,15 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "/"), ("\"\"", "/"), ("\"/\"", "/"), ("\"/a b\"", "/a b"), ("\"", "/"), ("\"/a", "/a"), ("/a\"", "/a"),
-        ("x", nil), ("\"x\"", nil), ("\"\"/a\"\"", nil),
+        ("", "/"), ("\"\"", "/"), ("\"/\"", "/"), ("\"/a b\"", "/a b"), ("\"", "/"), ("\"/a", "/a"), ("/a\"", "/a\""),
+        ("/\"\"", "/\"\""), ("x", nil), ("\"x\"", nil), ("\"\"/a\"\"", nil),
     ])
-    func `a quote at either end of a path is dropped, and an empty path is that of all`(written: String, path: String?)
-    {
+    func `the quotes around a path are dropped, and an empty path is that of all`(written: String, path: String?) {
         let found = read("example.com\tFALSE\t\(written)\tFALSE\t0\ta\t1")
         #expect(found.cookies.map(\.path) == [path].compactMap(\.self))
         #expect(found.skipped.count == (path == nil ? 1 : 0))
+        let again = String(decoding: NetscapeCookies.write(found.cookies).text, as: UTF8.self)
+        #expect(read(again).cookies == found.cookies)
     }
 
     @Test func `no time is that of a cookie of the session`() {
