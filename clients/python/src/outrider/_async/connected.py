@@ -10,14 +10,14 @@ import socket as sockets
 from contextlib import asynccontextmanager
 
 from .._connection.awaiting import CALLBACK_COMES, FEEDING, INSIDE, TURN, AsyncConnection
-from .._connection.discovery import end, reach
+from .._connection.discovery import Address, end, reach
 from .._connection.waiters import CALLED_BACK, REPLIED
 from .._protocol.exceptions import ServerGone
-from .._protocol.hints import Any, AsyncIterator, Popen, Sequence
+from .._protocol.hints import Any, AsyncIterator, Sequence
 from .events import AsyncClientInbox
 
 
-class AsyncConnected:
+class AsyncConnected(Address):
     """The address of the service, and the open connections, a connection for each event loop.
 
     A cancelled task cancels its request. A large body that the service keeps is read before the response is returned,
@@ -27,15 +27,7 @@ class AsyncConnected:
     def __init__(
         self, socket: str | os.PathLike[str] | None, stdio: bool, command: Sequence[str] | None, spawn: bool
     ) -> None:
-        self._socket = None if socket is None else os.fspath(socket)
-        self._command = None if command is None else list(command)
-        self._stdio = stdio
-        self._spawn = spawn
-        self._child: Popen[bytes] | None = None
-        self._pid = os.getpid()
-        self._closed = False
-        # the started requests that were dropped while they ran
-        self._dropped: list[str] = []
+        super().__init__(socket, stdio, command, spawn)
         self._connections: dict[asyncio.AbstractEventLoop, AsyncConnection] = {}
         self._opening: dict[asyncio.AbstractEventLoop, asyncio.Task[AsyncConnection]] = {}
         # those to a service that is stopping

@@ -44,6 +44,23 @@ milliseconds more."""
 _PATH_BYTES = 107
 
 
+class Address:
+    """Where a client finds the service."""
+
+    def __init__(
+        self, socket: str | os.PathLike[str] | None, stdio: bool, command: Sequence[str] | None, spawn: bool
+    ) -> None:
+        self._socket = None if socket is None else os.fspath(socket)
+        self._command = None if command is None else list(command)
+        self._stdio = stdio
+        self._spawn = spawn
+        self._child: Popen[bytes] | None = None
+        self._pid = os.getpid()
+        self._closed = False
+        # the started requests that were dropped while they ran
+        self._dropped: list[str] = []
+
+
 def socket_path() -> tuple[str, bool]:
     """The path of the service's socket, and whether its directory must belong to this user."""
     given = os.environ.get("OUTRIDER_SOCKET")

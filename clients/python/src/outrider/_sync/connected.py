@@ -8,19 +8,19 @@ import os
 from _thread import allocate_lock, get_ident
 
 from .._connection.blocking import Connection
-from .._connection.discovery import end, reach
+from .._connection.discovery import Address, end, reach
 from .._connection.inbox import Inbox
 from .._connection.waiters import StartTurn, Turn
 from .._connection.wire import UPLOADED
 from .._protocol.exceptions import ServerGone
-from .._protocol.hints import Any, Popen, Sequence
+from .._protocol.hints import Any, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .events import ClientInbox
 
 
-class Connected:
+class Connected(Address):
     """The address of the service, and the open connection.
 
     Many threads may use the same client, also after a fork: a child opens a connection of its own. After the end of
@@ -30,15 +30,7 @@ class Connected:
     def __init__(
         self, socket: str | os.PathLike[str] | None, stdio: bool, command: Sequence[str] | None, spawn: bool
     ) -> None:
-        self._socket = None if socket is None else os.fspath(socket)
-        self._command = None if command is None else list(command)
-        self._stdio = stdio
-        self._spawn = spawn
-        self._child: Popen[bytes] | None = None
-        self._pid = os.getpid()
-        self._closed = False
-        # the started requests that were dropped while they ran
-        self._dropped: list[str] = []
+        super().__init__(socket, stdio, command, spawn)
         self._connection: Connection | None = None
         # the last one to a service that is stopping
         self._retired: Connection | None = None
