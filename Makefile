@@ -57,4 +57,4 @@ deb wheel: build
 	@scripts/setup --package && scripts/package $@
 
 clean:
-	swift package clean && rm -rf .build/venv .build/clients .build/bench
+	swift package clean && rm -rf .build/venv .build/clients .build/bench .build/objects .build/pycache

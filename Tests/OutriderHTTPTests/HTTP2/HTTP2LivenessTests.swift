@@ -86,6 +86,16 @@ struct HTTP2LivenessTests {
         #expect(bench.isClosed)
     }
 
+    /// Begins a request after 40 s, and expects the end of the connection without further time.
+    private func expectEndOfIdle(_ bench: HTTP2Bench) {
+        _ = bench.sent()
+        bench.now = 40
+        bench.begin()
+        #expect(bench.kinds() == [.ping, .headers])
+        pass(45, on: bench)
+        #expect(bench.isClosed)
+    }
+
     private func pass(_ now: Double, on bench: HTTP2Bench) {
         bench.now = now
         bench.machine.timePassed(now)
@@ -160,23 +170,13 @@ struct HTTP2LivenessTests {
     @Test func `an upload without a response gives no time to an idle connection`() throws {
         let (bench, upload) = try uploading()
         bench.machine.cancel(upload, now: 1)
-        _ = bench.sent()
-        bench.now = 40
-        bench.begin()
-        #expect(bench.kinds() == [.ping, .headers])
-        pass(45, on: bench)
-        #expect(bench.isClosed)
+        expectEndOfIdle(bench)
     }
 
     @Test func `uploads with a response give no time to an idle connection`() throws {
         let bench = try uploading().bench
         bench.head(1, [Self.ok], end: true)
         bench.flow()
-        _ = bench.sent()
-        bench.now = 40
-        bench.begin()
-        #expect(bench.kinds() == [.ping, .headers])
-        pass(45, on: bench)
-        #expect(bench.isClosed)
+        expectEndOfIdle(bench)
     }
 }
