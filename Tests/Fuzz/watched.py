@@ -39,6 +39,11 @@ MODULES = {
 STEPS = [["OutriderJSON", "OutriderFiles"], ["OutriderHTTP", "OutriderRPC", "OutriderYAML"],
          ["OutriderTransport", "OutriderEngine"]]
 
+# calls that Parsers/Counters.swift takes before libFuzzer gets them
+TAKEN = ["8bit_counters_init", "pcs_init"]
+# and those about comparisons, a million a second, which mean nothing to a run with a seed
+IGNORED = [
+    *(f"trace_{kind}cmp{size}" for kind in ("", "const_") for size in (1, 2, 4, 8)), "trace_switch", "trace_pc_indir"]
 
 UNBUILT = "the packages below the parsers come from the release: make build"
 
@@ -86,8 +91,8 @@ def module(name: str, common: "list[object]") -> pathlib.Path:
         "-emit-module", "-emit-module-path", PLACE / "Modules" / f"{name}.swiftmodule", "-c", *sources])
 
 
-def build() -> pathlib.Path:
-    return link(compile_all())
+def build(follows_comparisons: bool = True) -> pathlib.Path:
+    return link(compile_all(), follows_comparisons)
 
 
 def compile_all() -> "list[pathlib.Path]":
@@ -104,7 +109,7 @@ def compile_all() -> "list[pathlib.Path]":
     return objects
 
 
-def link(objects: "list[pathlib.Path]") -> pathlib.Path:
+def link(objects: "list[pathlib.Path]", follows_comparisons: bool) -> pathlib.Path:
     """With the objects of the release but for those of the product."""
     release = RELEASE / "outrider.product/Objects.LinkFileList"
     if not release.exists():
@@ -120,7 +125,12 @@ def link(objects: "list[pathlib.Path]") -> pathlib.Path:
     fuzzer = next(pathlib.Path(place).glob("lib/linux/libclang_rt.fuzzer_no_main-*.a"), None)
     if fuzzer is None:
         raise Missing(f"{place} has no libclang_rt.fuzzer_no_main: the toolchain comes without libFuzzer")
-    return make(PLACE / "fuzz", objects, ["swiftc", "-static-stdlib", f"@{file}", fuzzer, "-Xlinker", "-lstdc++"])
+    words = ["-lstdc++", *(f"--wrap=__sanitizer_cov_{name}" for name in TAKEN)]
+    if not follows_comparisons:
+        for name in IGNORED:
+            words += [f"--wrap=__sanitizer_cov_{name}", f"--defsym=__wrap___sanitizer_cov_{name}=ignoreComparison"]
+    return make(PLACE / ("fuzz" if follows_comparisons else "fuzz-seeded"), objects, [
+        "swiftc", "-static-stdlib", f"@{file}", fuzzer, *(part for word in words for part in ("-Xlinker", word))])
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def files(tmp_path_factory):
 @pytest.fixture(scope="module")
 def web(files):
     # as modules for brotli and zstd serve files that were compressed beforehand
-    for coding, command in (("br", ["brotli", "-c"]), ("zstd", ["zstd", "-cq"])):
+    for coding, command in (("br", ["brotli", "-cq", "1"]), ("zstd", ["zstd", "-cq"])):
         with (files / f"lines.{coding}").open("wb") as file:
             subprocess.run([*command, str(files / "lines")], stdout=file, check=True)
     place = "location ~ [.]{0}$ {{ gzip off; add_header Content-Encoding {0}; }} "

@@ -119,13 +119,10 @@ def test_a_cassette_that_was_cut_off_can_be_read(server, tape):
         for number in range(3):
             get(wire, server.url + f"/json?{number}")
         stop(wire)
-    whole = open(tape, "rb").read()
-    for cut in range(len(whole) - 400, len(whole)):
-        with open(tape, "wb") as file:
-            file.write(whole[:cut])
-        with fresh() as wire:
+        whole = open(tape, "rb").read()
+        for cut in range(len(whole) - 400, len(whole)):
+            with open(tape, "wb") as file:
+                file.write(whole[:cut])
             info = start(wire, tape, mode="newEpisodes" if cut % 7 == 0 else "once")
             assert info["entries"] in (2, 3)
-        if cut % 40:
-            continue
-        assert len(whole[:cut]) == cut
+            stop(wire)

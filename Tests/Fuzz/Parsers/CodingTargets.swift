@@ -73,20 +73,20 @@ private func inflated(_ bytes: [UInt8], _ bits: CInt) -> [UInt8]? {
     var stream = z_stream()
     guard inflateInit2_(&stream, bits, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size)) == Z_OK else { return nil }
     defer { inflateEnd(&stream) }
-    var output = [UInt8](repeating: 0, count: 1 << 20)
     var bytes = bytes
     let size = bytes.count
-    let (code, left, count) = bytes.withUnsafeMutableBufferPointer { bytes in
-        output.withUnsafeMutableBufferPointer { output in
+    var isWhole = false
+    let output = [UInt8](unsafeUninitializedCapacity: 1 << 20) { output, count in
+        bytes.withUnsafeMutableBufferPointer { bytes in
             stream.next_in = bytes.baseAddress
             stream.avail_in = UInt32(size)
             stream.next_out = output.baseAddress
             stream.avail_out = UInt32(output.count)
-            let code = inflate(&stream, Z_FINISH)
-            return (code, stream.avail_in, output.count - Int(stream.avail_out))
+            isWhole = inflate(&stream, Z_FINISH) == Z_STREAM_END && stream.avail_in == 0
+            count = output.count - Int(stream.avail_out)
         }
     }
-    return code == Z_STREAM_END && left == 0 ? Array(output[..<count]) : nil
+    return isWhole ? output : nil
 }
 
 /// The bytes of a single frame with a small window by one call of the library; nil for anything else.

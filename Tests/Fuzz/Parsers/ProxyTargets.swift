@@ -125,12 +125,13 @@ private struct Handshake: Equatable {
 func tunnels(_ input: Input) {
     let single = input.bytes.prefix(600).map { [$0] }
     connect(input, single)
+    guard let url = try? HTTPURL(parsing: "http://a.test:4660/") else { return }
     for user in [nil, UserCredential("me", "secret")] {
         let targets: [(SOCKSMachine.Target, [UInt8])] = [
             (.name("a.test"), [3, 6] + Array("a.test".utf8)), (.address([10, 0, 0, 1]), [1, 10, 0, 0, 1]),
         ]
         for (target, address) in targets {
-            let machine = SOCKSMachine(to: target, port: 0x1234, credential: user)
+            let machine = SOCKSMachine(to: url, at: target, credential: user)
             let (outcome, taken, sent) = socks(Array(input.bytes.prefix(600)), user, address)
             let found = Handshake(machine, single)
             expect(found.outcome == outcome, "SOCKS: \(found), and not \(outcome)")

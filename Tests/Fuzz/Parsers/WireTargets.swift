@@ -106,9 +106,15 @@ func loopback(_ input: Input) {
 
 // MARK: WebSocket
 
-private func websocketFrames(_ pieces: [[UInt8]]) -> (frames: [String], fault: Int?) {
+/// The head of a frame, and how many bytes are before its payload.
+private struct FoundFrame: Equatable {
+    var head: FrameHead
+    var end: Int
+}
+
+private func websocketFrames(_ pieces: [[UInt8]]) -> (frames: [FoundFrame], fault: Int?) {
     var scanner = FrameScanner()
-    var frames: [String] = []
+    var frames: [FoundFrame] = []
     var (left, before) = (0, 0)
     for piece in pieces {
         defer { before += piece.count }
@@ -120,7 +126,7 @@ private func websocketFrames(_ pieces: [[UInt8]]) -> (frames: [String], fault: I
                 while left == 0, let head = try scanner.head(in: bytes, at: &index) {
                     expect(head.length >= 0 && head.reserved < 8, "a head that cannot be")
                     expect(!head.opcode.isControl || head.isFinal && head.length <= 125, "a control frame")
-                    frames.append("\(head) behind \(before + index)")
+                    frames.append(FoundFrame(head: head, end: before + index))
                     let skipped = min(head.length, bytes.count - index)
                     index += skipped
                     left = head.length - skipped
@@ -143,10 +149,15 @@ func websocket(_ input: Input) {
 
 // MARK: HTTP/2
 
+private enum FoundHTTP2Frame: Equatable {
+    case frame(HTTP2FrameHead, [UInt8])
+    case refused
+}
+
 /// Frames with the bytes of their payloads, however they are cut.
-private func http2Frames(_ pieces: [[UInt8]]) -> [String] {
+private func http2Frames(_ pieces: [[UInt8]]) -> [FoundHTTP2Frame] {
     var scanner = HTTP2FrameScanner()
-    var found: [String] = []
+    var found: [FoundHTTP2Frame] = []
     var data: [UInt8] = []
     for piece in pieces {
         var position = 0
@@ -155,20 +166,20 @@ private func http2Frames(_ pieces: [[UInt8]]) -> [String] {
                 let step = scanner.next(bytes, from: &position)
                 switch step {
                 case .needsMore: return
-                case .frame(let head, let range): found.append("\(head) \(Array(bytes[range]))")
-                case .heldFrame(let head): found.append("\(head) \(scanner.held)")
+                case .frame(let head, let range): found.append(.frame(head, Array(bytes[range])))
+                case .heldFrame(let head): found.append(.frame(head, Array(scanner.held)))
                 case .data(let head, let range, let isFirst, let isLast):
                     if isFirst { data = [] }
                     data += Array(bytes[range])
-                    if isLast { found.append("\(head) \(data)") }
+                    if isLast { found.append(.frame(head, data)) }
                 case .tooLarge, .badPadding:
-                    found.append("over")
+                    found.append(.refused)
                     position = bytes.count
                     return
                 }
             }
         }
-        if found.last == "over" { return found }
+        if found.last == .refused { return found }
         expect(scanner.held.count <= HTTP2FrameScanner.mostPayload, "it holds too much")
     }
     return found

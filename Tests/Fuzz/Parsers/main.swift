@@ -19,6 +19,7 @@ guard let target = table.first(where: { $0.name == name }) else {
 // jansson takes the seed of its hashes from the system otherwise: the same inputs would take other ways each time
 json_object_seed(1)
 chosen = target.run
+holdGroups()
 var count = CommandLine.argc
 var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
 exit(
@@ -27,5 +28,6 @@ exit(
         chosen(input)
         // now and then a long text of the same words: a parser of quadratic time exceeds the deadline of a run
         if input.hash % 4096 == 0, count > 0 { chosen(input.repeated(to: 192 << 10)) }
+        showTouchedGroups()
         return 0
     })

@@ -229,15 +229,18 @@ class Wire:
         return self.number
 
     def receive_line(self, seconds=PATIENCE):
-        end = time.monotonic() + seconds
-        while b"\n" not in self.buffer:
-            left = end - time.monotonic()
-            if left <= 0 or not select.select([self.reader], [], [], left)[0]:
-                raise TimeoutError(f"nothing arrived within {seconds} s")
-            data = os.read(self.reader, 1 << 20)
-            if not data:
-                raise Gone("the service ended the connection")
-            self.buffer += data
+        end, pieces = time.monotonic() + seconds, [self.buffer]
+        try:
+            while b"\n" not in pieces[-1]:
+                left = end - time.monotonic()
+                if left <= 0 or not select.select([self.reader], [], [], left)[0]:
+                    raise TimeoutError(f"nothing arrived within {seconds} s")
+                pieces.append(os.read(self.reader, 1 << 20))
+                if not pieces[-1]:
+                    raise Gone("the service ended the connection")
+        finally:
+            # once: a line may have a hundred megabytes
+            self.buffer = b"".join(pieces)
         line, self.buffer = self.buffer.split(b"\n", 1)
         return line
 

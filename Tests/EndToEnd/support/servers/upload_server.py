@@ -67,18 +67,20 @@ class Taker(Listening):
 
     def take(self, reader, request):
         """Reads the body of a request, and remembers both."""
+        body = bytearray()
         try:
             if request.field("transfer-encoding") == "chunked":
                 request.framing = "chunked"
                 while size := int(reader.until(b"\r\n") or reader.exactly(1), 16):
                     request.chunks.append(size)
-                    request.body += reader.exactly(size)
+                    body += reader.exactly(size)
                     assert reader.exactly(2) == b"\r\n"
                 assert reader.exactly(2) == b"\r\n"
             elif request.field("content-length") is not None:
                 request.framing = "length"
-                request.body = reader.exactly(int(request.field("content-length")))
+                body += reader.exactly(int(request.field("content-length")))
         finally:
+            request.body = bytes(body)
             self.note(self.taken, request)
 
     # What it can do. True keeps the connection.

@@ -275,7 +275,9 @@ class Service:
         with open(f"{process}/maps") as maps, open(f"{process}/mem", "rb", 0) as memory:
             for line in maps:
                 place, rights = line.split()[:2]
-                if "r" not in rights or line.rstrip().endswith(("[vvar]", "[vsyscall]", "[vvar_vclock]")):
+                # the code of files, half of all, is never written to
+                is_code = "x" in rights and "/" in line
+                if "r" not in rights or is_code or line.rstrip().endswith(("[vvar]", "[vsyscall]", "[vvar_vclock]")):
                     continue
                 start, end = (int(number, 16) for number in place.split("-"))
                 memory.seek(start)

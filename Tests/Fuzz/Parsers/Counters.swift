@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import CFuzzer
+import Glibc
+
+// After each input libFuzzer looks at every counter that it knows, and there are so many that this takes longer than
+// most inputs do. So the counters of the product reach it in groups, each with the first input that counts there.
+
+private let groupSize = 512
+private let zeros = [UInt8](repeating: 0, count: groupSize)
+nonisolated(unsafe) private var counters = UnsafeMutableBufferPointer<UInt8>(start: nil, count: 0)
+/// The place in the program of each counter.
+nonisolated(unsafe) private var places = UnsafeMutableBufferPointer<CounterPlace>(start: nil, count: 0)
+nonisolated(unsafe) private var untouched: [Range<Int>] = []
+
+// Each object calls these two when the program begins, with the same memory: the linker wraps those of libFuzzer.
+
+@_cdecl("__wrap___sanitizer_cov_8bit_counters_init")
+func holdCounters(_ start: UnsafeMutablePointer<UInt8>, _ end: UnsafeMutablePointer<UInt8>) {
+    expect(counters.isEmpty || counters.baseAddress == start, "counters in several places")
+    counters = UnsafeMutableBufferPointer(start: start, count: end - start)
+}
+
+@_cdecl("__wrap___sanitizer_cov_pcs_init")
+func holdPlaces(_ start: UnsafeMutablePointer<CounterPlace>, _ end: UnsafeMutablePointer<CounterPlace>) {
+    places = UnsafeMutableBufferPointer(start: start, count: end - start)
+}
+
+func holdGroups() {
+    expect(counters.count == places.count && !counters.isEmpty, "the parsers have no counters")
+    untouched = stride(from: 0, to: counters.count, by: groupSize).map { $0..<min($0 + groupSize, counters.count) }
+}
+
+/// Hands libFuzzer the groups that the last input has touched first.
+func showTouchedGroups() {
+    guard let counters = counters.baseAddress, let places = places.baseAddress else { return }
+    var isTouched = false
+    for group in untouched where memcmp(counters + group.lowerBound, zeros, group.count) != 0 {
+        isTouched = true
+        __real___sanitizer_cov_8bit_counters_init(counters + group.lowerBound, counters + group.upperBound)
+        __real___sanitizer_cov_pcs_init(places + group.lowerBound, places + group.upperBound)
+    }
+    // what it knows now, it sets to zero itself
+    if isTouched { untouched.removeAll { memcmp(counters + $0.lowerBound, zeros, $0.count) != 0 } }
+}
+
+/// In the place of what libFuzzer does with comparisons, for a run that takes nothing from them.
+@_cdecl("ignoreComparison")
+func ignoreComparison() {}
