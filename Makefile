@@ -3,7 +3,7 @@
 
 SWIFT := swift build --explicit-target-dependency-import-check error
 # docs/internals/architecture.md, "Performance", explains the flags of the compiler; docs/internals/security.md, "The process", those of the linker.
-RELEASE := -c release --static-swift-stdlib --omit-frame-pointers -Xswiftc -enforce-exclusivity=unchecked -Xswiftc -cross-module-optimization -Xswiftc -Xfrontend -Xswiftc -disable-type-layout --disable-local-rpath -Xlinker -pie -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now -Xswiftc -Xfrontend -Xswiftc -function-sections -Xcc -ffunction-sections -Xswiftc -use-ld=lld -Xlinker "--symbol-ordering-file=$(CURDIR)/Benchmarks/hot-functions.txt" -Xlinker --no-warn-symbol-ordering
+RELEASE := -c release --static-swift-stdlib --omit-frame-pointers -Xswiftc -enforce-exclusivity=unchecked -Xswiftc -cross-module-optimization -Xswiftc -Xfrontend -Xswiftc -disable-type-layout --disable-local-rpath -Xlinker --no-export-dynamic -Xlinker -pie -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now -Xswiftc -Xfrontend -Xswiftc -function-sections -Xcc -ffunction-sections -Xswiftc -use-ld=lld -Xlinker "--symbol-ordering-file=$(CURDIR)/Benchmarks/hot-functions.txt" -Xlinker --no-warn-symbol-ordering
 PREFIX ?= /usr/local
 
 .PHONY: help setup build test test-quick check format schema docs run bench fuzz sanitize soak install uninstall deb wheel clean

@@ -6,6 +6,8 @@ import Glibc
 import OutriderTransport
 
 /// The root command: names the subcommands, and turns their errors into an exit status.
+///
+/// Every command has a name in its configuration: a name made from its type takes long searches at each start.
 @main
 struct Outrider: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -43,7 +43,7 @@ struct CacheCommand: ParsableCommand {
 
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lists stored responses: URL, state, status, bytes, age and time to live.")
+            commandName: "list", abstract: "Lists stored responses: URL, state, status, bytes, age and time to live.")
 
         @Argument(help: "The cache.")
         var cache: String
@@ -73,7 +73,8 @@ struct CacheCommand: ParsableCommand {
     }
 
     struct Get: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Shows the stored responses of a URL, as JSON.")
+        static let configuration = CommandConfiguration(
+            commandName: "get", abstract: "Shows the stored responses of a URL, as JSON.")
 
         @Argument(help: "The cache.")
         var cache: String
@@ -93,7 +94,8 @@ struct CacheCommand: ParsableCommand {
     }
 
     struct Delete: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Removes stored responses; tells how many.")
+        static let configuration = CommandConfiguration(
+            commandName: "delete", abstract: "Removes stored responses; tells how many.")
 
         @Argument(help: "The cache.")
         var cache: String
@@ -137,7 +139,8 @@ struct CacheCommand: ParsableCommand {
     }
 
     struct Stats: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Tells how a cache stands, as JSON.")
+        static let configuration = CommandConfiguration(
+            commandName: "stats", abstract: "Tells how a cache stands, as JSON.")
 
         @Argument(help: "The cache.")
         var cache: String
@@ -154,7 +157,8 @@ struct CacheCommand: ParsableCommand {
     }
 
     struct Verify: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Looks whether a cache on disk is sound.")
+        static let configuration = CommandConfiguration(
+            commandName: "verify", abstract: "Looks whether a cache on disk is sound.")
 
         @Argument(help: "The cache.")
         var cache: String

@@ -99,7 +99,7 @@ struct CookieSelection: ParsableArguments {
 extension CookiesCommand {
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lists cookies: name, domain, path, end, and other attributes.")
+            commandName: "list", abstract: "Lists cookies: name, domain, path, end, and other attributes.")
 
         @OptionGroup var selection: CookieSelection
 
@@ -135,7 +135,7 @@ extension CookiesCommand {
 
     struct Explain: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Tells which cookies go to a URL, and why the others do not.")
+            commandName: "explain", abstract: "Tells which cookies go to a URL, and why the others do not.")
 
         @Argument(help: "The jar.")
         var jar: String
@@ -174,7 +174,7 @@ extension CookiesCommand {
 
     struct Header: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Prints the Cookie field that a request to a URL has, for other programs.")
+            commandName: "header", abstract: "Prints the Cookie field that a request to a URL has, for other programs.")
 
         @Argument(help: "The jar.")
         var jar: String
@@ -195,7 +195,7 @@ extension CookiesCommand {
 
     struct Set: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Sets cookies as a response from a URL does.")
+            commandName: "set", abstract: "Sets cookies as a response from a URL does.")
 
         @Argument(help: "The jar.")
         var jar: String
@@ -218,7 +218,8 @@ extension CookiesCommand {
     }
 
     struct Delete: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Removes the cookies of a name.")
+        static let configuration = CommandConfiguration(
+            commandName: "delete", abstract: "Removes the cookies of a name.")
 
         @OptionGroup var selection: CookieSelection
 
@@ -238,7 +239,8 @@ extension CookiesCommand {
     }
 
     struct Clear: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Removes the cookies of a jar, or some of them.")
+        static let configuration = CommandConfiguration(
+            commandName: "clear", abstract: "Removes the cookies of a jar, or some of them.")
 
         @OptionGroup var selection: CookieSelection
 
@@ -261,6 +263,7 @@ extension CookiesCommand {
 
     struct Import: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "import",
             abstract: "Puts the cookies of a file of curl, wget or yt-dlp into a jar, or of JSON.")
 
         @Argument(help: "The jar.")
@@ -299,7 +302,8 @@ extension CookiesCommand {
     }
 
     struct Export: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Writes cookies as a file that curl reads.")
+        static let configuration = CommandConfiguration(
+            commandName: "export", abstract: "Writes cookies as a file that curl reads.")
 
         @OptionGroup var selection: CookieSelection
 
