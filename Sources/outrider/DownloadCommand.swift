@@ -134,6 +134,13 @@ struct DownloadCommand: ParsableCommand {
     }
 
     private static let goesOn = "what has come is kept: the same command goes on with it"
+    private static let beginsAnew =
+        "what has come is kept: if the same command fails again, --restart begins from the first byte"
+
+    /// Whether the server gives no rest that fits, which it may never do: the resource changed, or the part is wrong.
+    private static func isStuck(_ error: JSONObject) -> Bool {
+        [1805, 1408].contains(error["code"]?.integer)
+    }
 
     /// Gives the file the permissions that the umask of this command allows, as if the command had written the file.
     /// The service makes files for their owner only, and has a umask of its own.
@@ -181,11 +188,12 @@ struct DownloadCommand: ParsableCommand {
         let status = FailureStatus.of(code: error["code"]?.integer ?? 0)
         var message = CommandFailure.inShell(error["message"]?.string ?? "the download failed")
         if error["code"]?.integer == 1801 { message += " (--force)" }
-        // the parameter of the call is no option of this command
+        // the parameters of the call are no options of this command
         message = message.replacing("(set createDirectories, or", with: "(make it with mkdir -p, or")
+        message = message.replacing(". What is there is kept; whenChanged: restart begins again", with: "")
         var failure = CommandFailure(code: status, message)
         if response["resumeData"] != nil {
-            failure.note = Self.goesOn
+            failure.note = Self.isStuck(error) ? Self.beginsAnew : Self.goesOn
         }
         return failure
     }

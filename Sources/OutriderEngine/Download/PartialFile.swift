@@ -15,6 +15,8 @@ final class PartialFile: Sendable {
         var journal: DownloadJournal
         /// The written ranges, synced or not.
         var held = HeldRanges()
+        /// Whether a later download can go on with the bytes; else no journal may vouch for them.
+        var isResumable = true
         var isJournaled = false
         /// When the journal is to be saved next.
         var nextSave = ContinuousClock.now
@@ -152,9 +154,12 @@ final class PartialFile: Sendable {
     }
 
     /// Empties the file and its journal.
-    func reset(_ change: (inout DownloadJournal) -> Void) throws(HTTPFailure) {
+    ///
+    /// - Parameter isResumable: whether a later download can go on with the bytes that follow.
+    func reset(isResumable: Bool = true, _ change: (inout DownloadJournal) -> Void) throws(HTTPFailure) {
         let wasJournaled = state.withLock { state in
             defer {
+                state.isResumable = isResumable
                 state.held = HeldRanges()
                 state.journal.held = HeldRanges()
                 state.era &+= 1
@@ -234,7 +239,7 @@ final class PartialFile: Sendable {
 
     /// A file that is already complete needs no journal.
     private func isWorthAJournal(_ state: State) -> Bool {
-        !state.journal.boot.isEmpty && state.journal.version.total != state.held.count
+        state.isResumable && !state.journal.boot.isEmpty && state.journal.version.total != state.held.count
     }
 
     /// Drops a range with wrong bytes, so that it is requested again.
@@ -297,6 +302,18 @@ final class PartialFile: Sendable {
             let journal = state.withLock { $0.journal }
             return !isGone && journalFile.write(journal, isDurable: isDurable)
         }
+    }
+
+    /// Lets later ranges be written before earlier ones. The journal says so first: else the size of the file would tell
+    /// what is held. False if the journal cannot be written.
+    func divide() -> Bool {
+        let isTold = state.withLock { state in
+            defer { state.journal.isSequential = false }
+            return !state.journal.isSequential || !state.isJournaled
+        }
+        if isTold || writeJournal(isDurable: true) { return true }
+        change { $0.isSequential = true }
+        return false
     }
 
     /// Ends the journal, because the file is published or to be removed. False if called before.

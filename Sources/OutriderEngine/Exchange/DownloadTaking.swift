@@ -25,7 +25,7 @@ extension DownloadRun {
         let before = file.held.count
         // segments would fetch what a cache has, and leave it with a part
         let pieces = isCached ? [coming] : divided(coming, file)
-        if pieces.count > 1 {
+        if pieces.count > 1, await offLoop(owedTo: exchange.quota.client, { file.divide() }) {
             try await take(body, pieces, attempt, file)
         } else {
             try await take(body, coming, to: file)
@@ -40,10 +40,11 @@ extension DownloadRun {
         if fresh != nil, before > 0 {
             exchange.tell(.downloadRestarted) { .partial(path: file.path, before, of: total) }
         }
-        let algorithms = Set(state.withLock { $0.checksums }.map(\.algorithm))
+        let (checksums, isResumable) = state.withLock { ($0.checksums, $0.isResumable) }
+        let algorithms = Set(checksums.map(\.algorithm))
         try await offLoop(for: exchange.quota.client) { () throws(HTTPFailure) in
             if let fresh {
-                try file.reset { journal in
+                try file.reset(isResumable: isResumable) { journal in
                     journal.version = fresh
                     journal.url = url
                     journal.isSequential = true
@@ -117,7 +118,6 @@ extension DownloadRun {
     private func take(
         _ body: any AttemptResponseBody, _ pieces: [Range<Int64>], _ attempt: Attempt, _ file: PartialFile
     ) async throws(HTTPFailure) {
-        file.change { $0.isSequential = false }
         let executor = exchange.environment.executors.current
         let attempts = AttemptGroup()
         exchange.join(attempts)

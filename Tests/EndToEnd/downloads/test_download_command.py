@@ -112,6 +112,19 @@ def test_the_same_command_goes_on(fetch, server, tmp_path):
     assert server.ranges()[2:] == [None, None] and (tmp_path / "y").read_bytes() == server.data
 
 
+@pytest.mark.parametrize("manner", ["retagged", "silent"])
+def test_a_server_without_a_rest_that_fits_leaves_a_way_out(fetch, server, tmp_path, manner):
+    """The same command would fail for ever."""
+    server.cut = 1_000_000
+    refused(fetch("-o", "x", server.url(f"/{manner}"), cwd=tmp_path), 12, "the same command goes on")
+    done = fetch("-o", "x", server.url(f"/{manner}"), cwd=tmp_path)
+    told = done.stderr.decode()
+    assert done.returncode in (12, 16) and "--restart begins from the first byte" in told
+    assert "goes on" not in told and "whenChanged" not in told
+    assert fetch("-o", "x", "--restart", server.url(f"/{manner}"), cwd=tmp_path).returncode == 0
+    assert (tmp_path / "x").read_bytes() == server.data
+
+
 @pytest.mark.parametrize("way", ["socket", "private"])
 def test_ctrl_c_leaves_what_has_come_and_says_how_to_go_on(service, server, tmp_path, way):
     """On a terminal, where the whole group of processes gets the signal."""

@@ -3,6 +3,7 @@
 """Downloads that go on with what is on the disk: after changes there, and after the end of clients and services."""
 
 import base64
+import gzip
 import json
 import os
 import signal
@@ -310,6 +311,51 @@ def test_a_service_that_ends_leaves_something_to_go_on_with(server, tmp_path, ho
         response = resumed(wire, path=str(path))
         assert response["ok"] and path.read_bytes() == server.data
         assert server.ranges() == [None, f"bytes={PART}-"] and hidden(tmp_path) == []
+
+
+class Chunked(Ranging):
+    """Says no length; `/coded` is compressed, whatever was asked for."""
+
+    def respond(self, connection, manner, fields):
+        wanted = fields.get("range", "bytes=0-")
+        first = int(wanted.removeprefix("bytes=").rstrip("-"))
+        data = gzip.compress(self.data, mtime=0) if manner == "coded" else self.data
+        head = [f"HTTP/1.1 {206 if 'range' in fields else 200} Chunked", 'ETag: "first"', "Transfer-Encoding: chunked"]
+        if manner == "coded":
+            head.append("Content-Encoding: gzip")
+        if "range" in fields:
+            head.append(f"Content-Range: bytes {first}-{len(data) - 1}/{len(data)}")
+        connection.sendall("\r\n".join([*head, "", ""]).encode())
+        for start in range(first, len(data), PART):
+            connection.sendall(b"%x\r\n%s\r\n" % (len(data[start : start + PART]), data[start : start + PART]))
+            if not self.may_go_on(connection):
+                return False
+        connection.sendall(b"0\r\n\r\n")
+        return True
+
+
+@pytest.mark.parametrize(
+    ("manner", "fields"), [("plain", {"Range": "bytes=1000-"}), ("coded", {"Accept-Encoding": "gzip"})]
+)
+def test_after_a_kill_nothing_goes_on_with_bytes_that_are_not_those_of_the_file(tmp_path, manner, fields):
+    """A range that the caller asked for, or a body whose coding was undone."""
+    path = tmp_path / "file"
+    with Chunked(SIZE) as server:
+        with contract.Wire() as wire:
+            wish = {"url": server.url(f"/{manner}"), "destination": to(path), "resume": True}
+            result(wire.call("download.start", {**wish, "headers": fields}))
+            deadline = time.monotonic() + 20
+            part = tmp_path / ".file.outrider-part"
+            while not part.exists() or part.stat().st_size < PART // 2:
+                assert time.monotonic() < deadline, "what came never reached the file"
+                time.sleep(0.02)
+            os.kill(wire.process.pid, signal.SIGKILL)
+            wire.process.wait(20)
+        server.go.set()
+        with contract.Wire() as wire:
+            assert download(wire, wish["url"], destination=to(path), resume=True)["ok"]
+        assert path.read_bytes() == (gzip.compress(server.data, mtime=0) if manner == "coded" else server.data)
+        assert server.ranges() == [fields.get("Range"), None] and hidden(tmp_path) == []
 
 
 def test_a_partial_file_that_is_cut_during_the_download_is_not_published(wire, server, tmp_path):
