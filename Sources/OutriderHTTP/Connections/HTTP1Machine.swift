@@ -19,6 +19,7 @@ package struct HTTP1Machine: ~Copyable {
 
     private struct Exchange {
         var method: String
+        let logsIn: Bool
         var requestSent = false
         /// Whether any byte of the response has arrived.
         var hasReceived = false
@@ -57,9 +58,12 @@ package struct HTTP1Machine: ~Copyable {
     }
 
     /// Takes the connection for a request; false if not idle.
-    package mutating func begin(method: String) -> Bool {
+    ///
+    /// - Parameter logsIn: whether the request logs its connection in (``Attempt/logsIn``). Other programs would then
+    ///   send their requests under the same identity, so that the connection carries no request after the login.
+    package mutating func begin(method: String, logsIn: Bool = false) -> Bool {
         guard isIdle else { return false }
-        state = .busy(Exchange(method: method))
+        state = .busy(Exchange(method: method, logsIn: logsIn))
         requests &+= 1
         return true
     }
@@ -112,7 +116,9 @@ package struct HTTP1Machine: ~Copyable {
             let (framing, clear) = try BodyFraming.of(head, to: exchange.method)
             exchange.framing = framing
             let options = ConnectionOptions(head)
-            exchange.reusable = clear && options.staysOpen
+            // the steps before the login need the same connection
+            let isLogin = exchange.logsIn && head.status != 401 && head.status != 407
+            exchange.reusable = clear && options.staysOpen && !isLogin
             idleSeconds = options.idleSeconds
             state = .busy(exchange)
             return .response(framing, stopSending: !exchange.requestSent && head.status >= 300)

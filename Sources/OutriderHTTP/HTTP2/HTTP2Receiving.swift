@@ -233,6 +233,12 @@ extension HTTP2Machine {
         waste()
         guard !isClosed, let id = streams.id(of: head.stream), let stream = streams[id] else { return }
         let code = HTTP2ErrorCode(rawValue: payload.number(at: 0))
+        // so Node ends a response whose last bytes had to wait for the window
+        if code == .noError, stream.remote == .body, stream.hasNoBody || stream.declared == stream.got {
+            // nothing more is sent, no reset either
+            _ = streams.change(id) { $0.localClosed = true }
+            return finish(id, trailers: [])
+        }
         let hasBegun = stream.remote == .body || stream.hasHeard
         let reason: HTTP2StreamEnd =
             switch code {

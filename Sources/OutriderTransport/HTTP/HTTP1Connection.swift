@@ -3,7 +3,6 @@
 
 import Glibc
 import NIOCore
-import NIOSSL
 import OutriderHTTP
 
 /// Runs `HTTP1Machine` over a channel: one request at a time, whose response is read no faster than the reader
@@ -110,7 +109,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
             finish()
             return nil
         }
-        guard machine.begin(method: attempt.method) else { return nil }
+        guard machine.begin(method: attempt.method, logsIn: attempt.logsIn) else { return nil }
         running = Running(user: user, method: attempt.method, isChunked: attempt.body.size == nil)
         context.writeAndFlush(NIOAny(bytes), promise: nil)
         return BegunStream(stream: self, bytes: bytes.readableBytes, number: nil, isReused: machine.isReused)

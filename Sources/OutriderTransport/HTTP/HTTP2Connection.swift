@@ -74,6 +74,7 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
     /// Puts this connection behind what the channel has already. The first bytes go out with the first request.
     func install() throws {
         try channel.pipeline.syncOperations.addHandler(self)
+        channel.limitUnsentBytes()
         flushSoon()
         watchTime()
     }

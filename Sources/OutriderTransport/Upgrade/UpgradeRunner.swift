@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import Glibc
 import NIOCore
 import OutriderHTTP
 
@@ -18,8 +17,6 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
 
     /// Limit of bytes that are dropped while the connection lingers; then the connection closes.
     private static let mostDropped = 1 << 20
-    /// Bytes that the kernel takes ahead of sending: a write that completes then shows that the server takes bytes.
-    private static let mostUnsent = 128 << 10
 
     let attempt: Attempt
     let upgrade: Upgrade
@@ -234,9 +231,8 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
         // an open connection may be silent for as long as its protocol allows
         pool.deadlines.forget(self)
         if rest.readableBytes > 0 { body.append(rest) }
-        // a Unix socket has no such option
-        let option = ChannelOptions.Types.SocketOption.tcpOption(.init(rawValue: TCP_NOTSENT_LOWAT))
-        try? connection?.channel.syncOptions?.setOption(option, value: Self.mostUnsent)
+        // a write that completes then shows that the server takes bytes
+        connection?.channel.limitUnsentBytes()
         upgrade.owner.upgraded(self)
         respond(found)
     }

@@ -57,6 +57,38 @@ def test_a_connection_with_time_left_is_used_again(wire, value):
         assert server.arrived == ["/a", "/b"] and server.connections == 1
 
 
+class LoggingIn(Keeping):
+    """Knows the user of a connection from its third message of NTLM on."""
+
+    def __init__(self):
+        super().__init__(b"")
+
+    def serve(self, connection, number):
+        reader = connection.makefile("rb")
+        status = "401 Unauthorized"
+        while line := reader.readline():
+            while field := reader.readline().strip():
+                if field == b"Authorization: NTLM three":
+                    status = "200 OK"
+            self.note(self.arrived, line.split()[1].decode())
+            connection.sendall(f"HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n".encode())
+        self.note(self.arrived, "end")
+
+
+def test_no_request_is_sent_under_the_login_of_another(wire):
+    """NTLM logs a connection in, so that the connection ends with the request of the login."""
+    with LoggingIn() as server:
+
+        def status(path, *message):
+            headers = {"Authorization": f"NTLM {message[0]}"} if message else {}
+            return wire.call("data.send", {"url": server.url(path), "headers": headers}, 20)["result"]["status"]
+
+        assert [status("/a", "one"), status("/a", "three"), status("/b")] == [401, 200, 401]
+        server.wait_for("end", 1)
+        # both messages of the login came on one connection
+        assert server.arrived.count("/a") == 2 and server.connections == 2
+
+
 @pytest.mark.parametrize("line", [b"5;" + b"x" * (17 << 10), b"0" * (17 << 10)], ids=["extension", "digits"])
 def test_a_long_line_of_a_chunk_is_named(wire, line):
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -58,12 +58,33 @@ def test_a_reset_of_a_stream_is_not_called_the_end_of_the_connection(wire, respo
     assert error["code"] == 1404 and error["message"] == f"127.0.0.1 {words}"
 
 
-def whole_response(status, body, **fields):
-    """A response whose stream ends with the body; the fields go into no table."""
+def whole_response(status, body, flags=1, **fields):
+    """A response whose stream ends with the body, unless the flags say otherwise; the fields go into no table."""
     named = {":status": status, **{name.replace("_", "-"): value for name, value in fields.items()}}
     block = b"".join(bytes([0, len(name)]) + name.encode() + bytes([len(text)]) + text.encode()
                      for name, text in named.items())
-    return lambda stream: frame(HEADERS, 4, stream, block) + frame(DATA, 1, stream, body)
+    return lambda stream: frame(HEADERS, 4, stream, block) + frame(DATA, flags, stream, body)
+
+
+@pytest.mark.parametrize(
+    ("sent", "code", "is_whole"), [(3, NO_ERROR, True), (2, NO_ERROR, False), (3, CANCEL, False)]
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_reset_behind_the_last_byte_ends_the_response(wire, method, sent, code, is_whole):
+    """Node resets the stream where END_STREAM should be, if the last bytes had to wait for the window."""
+    with Ending(whole_response("200", b"abc"[:sent], flags=0, content_length="3"), reset(code)) as server:
+        spec = {"url": server.url("/"), "httpVersion": "2", "method": method}
+        if method == "POST":
+            # the server responds before the end of the body
+            spec["body"] = {"stream": wire.call("upload.open", {})["result"]["stream"]}
+        for _ in range(2 if method == "GET" else 1):
+            result = wire.call("data.send", spec, 20)["result"]
+            if is_whole:
+                assert result["ok"] and result["body"]["text"] == "abc", result
+            else:
+                error = result["error"]
+                assert error["code"] == 1404 and f"got {sent} of 3 bytes" in error["message"], error
+    assert server.connections == 1
 
 
 def test_a_download_whose_response_a_proxy_cut_short_is_resumed(wire, tmp_path):

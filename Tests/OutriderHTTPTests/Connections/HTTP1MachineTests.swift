@@ -113,6 +113,24 @@ import Testing
         #expect(machine.bodyEnded() == (reuse ? .reuse : .close))
     }
 
+    @Test(arguments: [
+        ("NTLM TlRMTVNTUAAD", 200, false), ("ntlm TlRMTVNTUAAD", 404, false), ("Negotiate YII=", 200, false),
+        // the step before the login
+        ("NTLM TlRMTVNTUAAB", 401, true), ("Negotiate YII=", 407, true),
+        ("Basic YTpi", 200, true), ("Bearer NTLM", 200, true), ("NTLMv3 x", 200, true),
+    ])
+    func `a connection that is logged in carries no other request`(value: String, status: Int, reuse: Bool) throws {
+        for name in ["Authorization", "proxy-authorization"] {
+            let url = try HTTPURL(parsing: "http://a.test/")
+            let attempt = Attempt(method: "GET", url: url, fields: [.init(name, value)])
+            var machine = HTTP1Machine()
+            #expect(machine.begin(method: "GET", logsIn: attempt.logsIn) == true)
+            machine.requestSent()
+            _ = try machine.headReceived(Self.head(status, Self.five))
+            #expect(machine.bodyEnded() == (reuse ? .reuse : .close))
+        }
+    }
+
     @Test func `several connection fields count as one list`() throws {
         var machine = HTTP1Machine()
         #expect(machine.begin(method: "GET") == true)
