@@ -18,16 +18,23 @@ package struct SOCKSMachine: TunnelMachine {
 
     private let target: Target
     private let port: Int
+    /// With the port.
+    private let origin: String
     private let credential: UserCredential?
     private let peerMaySpeakFirst: Bool
     private var state = State.method
     private var held: [UInt8] = []
     package private(set) var mayPass = false
 
-    /// - Parameter peerMaySpeakFirst: the tunnel carries a protocol such as SSH or SMTP, not HTTP or TLS.
-    package init(to target: Target, port: Int, credential: UserCredential?, peerMaySpeakFirst: Bool = false) {
-        self.target = target
-        self.port = port
+    /// - Parameters:
+    ///   - target: the address of the origin; nil lets the proxy look the name up.
+    ///   - peerMaySpeakFirst: the tunnel carries a protocol such as SSH or SMTP, not HTTP or TLS.
+    package init(
+        to url: HTTPURL, at target: Target? = nil, credential: UserCredential?, peerMaySpeakFirst: Bool = false
+    ) {
+        self.target = target ?? Self.target(url)
+        port = url.port
+        origin = url.authorityWithPort
         self.credential = credential
         self.peerMaySpeakFirst = peerMaySpeakFirst
     }
@@ -97,7 +104,7 @@ package struct SOCKSMachine: TunnelMachine {
         // a refusal may end here
         guard held[1] == 0 else {
             mayPass = Self.passing.contains(held[1])
-            return fail(.proxyRefused, Self.words(held[1]))
+            return fail(.proxyRefused, words(held[1]))
         }
         guard held.count >= 5 else { return .wait }
         let length: Int
@@ -130,17 +137,17 @@ package struct SOCKSMachine: TunnelMachine {
     private static let passing: Set<UInt8> = [1, 3, 4, 5, 6]
 
     /// RFC 1928 section 6.
-    private static func words(_ code: UInt8) -> String {
+    private func words(_ code: UInt8) -> String {
         switch code {
-        case 1: "failed to connect to the origin"
-        case 2: "does not permit this connection"
-        case 3: "cannot reach the origin's network"
-        case 4: "cannot reach the origin"
-        case 5: "was refused by the origin"
-        case 6: "gave up connecting to the origin"
-        case 7: "does not know how to connect"
-        case 8: "does not know this kind of address"
-        default: "refused with the code \(code)"
+        case 1: "failed to connect to \(origin)"
+        case 2: "does not permit a connection to \(origin)"
+        case 3: "cannot reach the network of \(origin)"
+        case 4: "cannot reach \(origin)"
+        case 5: "was refused by \(origin)"
+        case 6: "gave up connecting to \(origin)"
+        case 7: "does not know how to connect to \(origin)"
+        case 8: "does not know the kind of the address of \(origin)"
+        default: "refused a way to \(origin) with the code \(code)"
         }
     }
 }

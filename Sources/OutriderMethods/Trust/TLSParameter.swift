@@ -132,7 +132,7 @@ private struct RootsParameter: JSONDecodable {
         try fields.finish()
         if let text {
             do throws(JSONComplaint) {
-                roots.certificates = try CertificateText.certificates(text)
+                roots.certificates = try CertificateText.certificates(text, isBundle: true)
             } catch {
                 throw error.under(member: "pem")
             }

@@ -156,12 +156,15 @@ private struct RevocationParameter: JSONDecodable {
 
 /// Certificates in PEM text.
 enum CertificateText {
-    static func certificates(_ text: String) throws(JSONComplaint) -> [[UInt8]] {
-        let blocks = PEMBlock.all(in: text).filter { $0.label == "CERTIFICATE" }
-        guard !blocks.isEmpty, blocks.allSatisfy({ CertificateScanner($0.bytes) != nil }) else {
-            throw JSONComplaint("must be PEM text with BEGIN CERTIFICATE lines")
+    /// - Parameter isBundle: leave out certificates that cannot be read, as of a file of roots.
+    static func certificates(_ text: String, isBundle: Bool = false) throws(JSONComplaint) -> [[UInt8]] {
+        let blocks = PEMBlock.all(in: text).filter { $0.label == "CERTIFICATE" }.map(\.bytes)
+        let readable = blocks.filter { CertificateScanner($0) != nil }
+        guard !readable.isEmpty else { throw JSONComplaint("must be PEM text with BEGIN CERTIFICATE lines") }
+        if !isBundle, let index = blocks.firstIndex(where: { CertificateScanner($0) == nil }) {
+            throw JSONComplaint("holds \(blocks.count) certificates, and the one with index \(index) cannot be read")
         }
-        return blocks.map(\.bytes)
+        return readable
     }
 }
 

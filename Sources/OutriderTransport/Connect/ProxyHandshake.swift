@@ -19,12 +19,14 @@ final class ProxyHandshake: ChannelInboundHandler, RemovableChannelHandler, @unc
     }
 
     private let proxy: ProxyServer
+    private let origin: HTTPURL
     private var machine: any TunnelMachine
     private var completion: ((Outcome) -> Void)?
 
-    init(_ machine: any TunnelMachine, with proxy: ProxyServer) {
+    init(_ machine: any TunnelMachine, with proxy: ProxyServer, to origin: HTTPURL) {
         self.machine = machine
         self.proxy = proxy
+        self.origin = origin
     }
 
     /// Calls back once, on the loop, unless the caller closes the channel before; the handler has then left the
@@ -67,7 +69,7 @@ final class ProxyHandshake: ChannelInboundHandler, RemovableChannelHandler, @unc
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        let text = "\(proxy.name) closed the connection when it was asked for a way to the origin"
+        let text = "\(proxy.name) closed the connection when asked for a way to \(origin.authorityWithPort)"
         broke(HTTPFailure(.connectionLost, text, phase: .proxy))
         context.fireChannelInactive()
     }

@@ -233,9 +233,8 @@ final class ConnectionOpening: @unchecked Sendable {
                 to: destination, userAgent: greeting.userAgent, authorization: greeting.authorization?.value,
                 peerMaySpeakFirst: peerMaySpeakFirst)
             : SOCKSMachine(
-                to: target ?? SOCKSMachine.target(destination), port: destination.port, credential: key.proxy?.user,
-                peerMaySpeakFirst: peerMaySpeakFirst)
-        ProxyHandshake(machine, with: proxy).start(on: channel) { outcome in
+                to: destination, at: target, credential: key.proxy?.user, peerMaySpeakFirst: peerMaySpeakFirst)
+        ProxyHandshake(machine, with: proxy, to: destination).start(on: channel) { outcome in
             switch outcome {
             case .open:
                 self.isThrough = true

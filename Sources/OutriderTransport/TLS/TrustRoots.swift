@@ -87,12 +87,13 @@ final class TrustRoots: Sendable {
         var found: [Certificate] = []
         if let file = roots.file { found += try Self.certificates(in: file) }
         if let directory = roots.directory { found += try Self.certificates(inDirectory: directory) }
-        for bytes in roots.certificates {
-            guard let certificate = try? Certificate(derEncoded: bytes) else {
-                throw Self.failure("a certificate in tls.roots.pem cannot be read (give PEM blocks of X.509)")
-            }
-            found.append(certificate)
+        // as in a file, one of an unsupported kind does not take the others with it
+        let given = roots.certificates.compactMap { try? Certificate(derEncoded: $0) }
+        if given.isEmpty, let first = roots.certificates.first {
+            let fault = ServedChain.fault(of: first)
+            throw Self.failure("tls.roots.pem holds no certificate that can be used: \(fault)")
         }
+        found += given
         guard roots.includesSystem else { return found }
         let directories = Self.systemDirectories
         if let bundle = systemBundle {

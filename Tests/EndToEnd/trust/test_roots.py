@@ -98,3 +98,22 @@ def test_the_directories_of_roots_are_a_list(certificates, listen, tmp_path, mon
         assert response["ok"], response["error"]["message"]
     else:
         assert response["error"]["code"] == 1504 and "none" in response["error"]["message"], response
+
+
+def test_a_certificate_that_cannot_be_used_leaves_the_other_roots_of_a_text(wire, certificates, listen, tmp_path):
+    """As in a file. If none can be used, the message says why."""
+    signing = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=pss -sigopt rsa_padding_mode:pss"
+    subprocess.run([*signing.split(), "-keyout", tmp_path / "key", "-out", tmp_path / "crt"], check=True,
+                   capture_output=True)
+    unused = (tmp_path / "crt").read_text()
+    broken = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n"
+    root = (certificates / "ca.pem").read_text()
+    url = f"https://localhost:{listen('good')}/"
+
+    for pem in (broken + unused + root, root + unused + broken):
+        response = send(wire, url, tls={"roots": {"pem": pem}})
+        assert response["ok"], response["error"]["message"]
+    error = send(wire, url, tls={"roots": {"pem": broken + unused}})["error"]
+    assert error["code"] == 1504 and "tls.roots.pem" in error["message"] and "RSASSA-PSS" in error["message"], error
+    pins = wire.call("data.send", {"url": url, "trust": {"pinnedCertificates": {"pem": [root + broken]}}})["error"]
+    assert pins["data"]["pointer"] == "/trust/pinnedCertificates/pem/0" and "index 1" in pins["message"], pins

@@ -12,8 +12,7 @@ import Testing
     private static func machine(_ url: String = "http://h.test:8080/", _ credential: UserCredential? = nil) throws
         -> SOCKSMachine
     {
-        let url = try HTTPURL(parsing: url)
-        return SOCKSMachine(to: SOCKSMachine.target(url), port: url.port, credential: credential)
+        SOCKSMachine(to: try HTTPURL(parsing: url), credential: credential)
     }
 
     private static let done: [UInt8] = [5, 0, 0, 1, 127, 0, 0, 1, 0, 80]
@@ -55,7 +54,8 @@ import Testing
         _ = hasty.received([5, 0])
         #expect(Self.kind(hasty.received(reply + [1])) == .malformedResponse)
         // unless the peer may speak first
-        var patient = SOCKSMachine(to: .name("h.test"), port: 22, credential: nil, peerMaySpeakFirst: true)
+        let url = try HTTPURL(parsing: "http://h.test:22/")
+        var patient = SOCKSMachine(to: url, credential: nil, peerMaySpeakFirst: true)
         _ = patient.received([5, 0])
         #expect(patient.received(reply + [1, 2]) == .open)
         #expect(patient.early == [1, 2])
@@ -104,6 +104,7 @@ import Testing
                 Issue.record("\(code) was no refusal")
                 continue
             }
+            #expect(words.contains("h.test:8080"))
             said.insert(words)
             // an origin that cannot be reached now may be reached later
             #expect(machine.mayPass == [1, 3, 4, 5, 6].contains(code))
