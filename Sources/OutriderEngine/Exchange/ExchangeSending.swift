@@ -151,6 +151,7 @@ extension ExchangeDriver {
         case .success(let response):
             tellResponse(response)
             learnStrictTransport(response, attempt)
+            exchange.invalidate(by: response, to: attempt)
             if let report = response.cache { exchange.tell(report) }
             guard cookies != nil, response.cache?.isFromStoreAlone != true else {
                 return consider(response, to: attempt)

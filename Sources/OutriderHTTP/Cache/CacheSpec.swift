@@ -56,5 +56,13 @@ package struct CacheSpec: Sendable, Equatable {
     /// used without the server.
     package var refusedAt: Int64?
 
+    /// The request does not use the cache, but makes stored responses invalid.
+    package private(set) var isUnused = false
+
     package init() {}
+
+    /// For an unsafe request that does not use the cache.
+    package init(invalidating ignoredQuery: [String]) {
+        (self.ignoredQuery, isUnused) = (ignoredQuery, true)
+    }
 }

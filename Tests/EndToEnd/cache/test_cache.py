@@ -181,6 +181,40 @@ def test_a_put_invalidates(wire, server):
     assert text(fetch(wire, url)) == "3"
 
 
+WITHOUT_CACHE = {
+    "false": ("data.send", {"cache": False}),
+    "download": ("download.send", {}),
+    "download false": ("download.send", {"cache": False}),
+    "event stream": ("sse.open", {"reconnect": False, "wait": "response"}),
+}
+
+
+@pytest.mark.parametrize("cache", ["docs", True])
+@pytest.mark.parametrize("kind", WITHOUT_CACHE)
+def test_an_unsafe_request_without_the_cache_invalidates(wire, server, kind, cache):
+    """RFC 9111 section 4.4; a safe request leaves the stored response."""
+    fields = (("Cache-Control", "max-age=600"), ("Content-Type", "text/event-stream"))
+    url, seen = server.script(lambda number, _: Reply(str(number).encode(), fields=fields))
+    session = contract_result(wire.call("session.create", {"cache": cache}))["session"]
+    method, options = WITHOUT_CACHE[kind]
+
+    def pass_by(verb):
+        result = contract_result(wire.call(method, {"url": url, "session": session, "method": verb, **options}))
+        response = result.get("response", result)
+        assert response["ok"] and response["cache"] == {"status": "bypass"}, response
+
+    def stored():
+        response = contract_result(wire.call(
+            "data.send", {"url": url, "session": session, "serialize": {"as": "text"}}))
+        return text(response), response["cache"]["status"]
+
+    assert stored() == ("1", "miss")
+    pass_by("GET")
+    assert stored() == ("1", "hit")
+    pass_by("POST")
+    assert stored() == ("4", "miss") and len(seen) == 4
+
+
 def test_a_stale_response_stands_in_for_a_failure(wire, server):
     fields = (("Cache-Control", "max-age=0, stale-if-error=60"),)
     replies = [Reply(b"old", fields=fields), Reply(cut=0), Reply(status=503), Reply(status=404)]
