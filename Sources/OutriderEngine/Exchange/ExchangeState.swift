@@ -251,6 +251,8 @@ extension Exchange {
         let (waiters, work, watchdog, feeds) = state.withLock { state in
             enter(phase, &state)
             state.snapshot.failure = outcome.failure
+            // an attempt that waited for its turn counts, too
+            state.snapshot.attempts = outcome.attempts
             state.outcome = outcome
             state.driver = nil
             state.observer = nil

@@ -10,12 +10,6 @@ extension CassetteEntry {
     /// Limit of the decoded bytes of a body.
     private static let mostDecoded = 256 << 20
 
-    /// Whether the body is one that an attempt with decoding would have decoded.
-    var hasCoding: Bool {
-        guard let head, head.status != 206, messages == nil else { return false }
-        return ContentCoding.layers(head.fields.all("Content-Encoding"))?.isEmpty == false
-    }
-
     /// Whether the body must change before it is played to the attempt.
     func isRecoded(for attempt: Attempt) -> Bool { isCoded == attempt.decodesContent && hasCoding }
 

@@ -8,6 +8,8 @@ package struct AttemptScript: Sendable {
         package var reason: String
         package var version: String
         package var fields: HTTPFields
+        /// The body is as on the wire, in the coding that its fields name, if any.
+        package var isCoded = false
 
         package init(status: Int, reason: String = "", version: String = "1.1", fields: HTTPFields = []) {
             self.status = status
@@ -167,9 +169,9 @@ extension HTTPFailure {
 }
 
 extension AttemptScript.Head {
-    /// The declared length of the body; nil if none is declared, or that of a content coding.
+    /// The declared length of the body; nil if none is declared, or that of a coding that the body no longer has.
     package var expectedBytes: Int64? {
-        if fields.contains("Content-Encoding") { return nil }
+        if !isCoded, fields.contains("Content-Encoding") { return nil }
         return fields.first("Content-Length").flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
     }
 }

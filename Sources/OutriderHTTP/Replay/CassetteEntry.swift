@@ -38,6 +38,12 @@ package struct CassetteEntry: Sendable {
     package var total = 0.0
 
     package init(_ request: ReplayRequest) { self.request = request }
+
+    /// Whether the body is one that an attempt with decoding would have decoded.
+    package var hasCoding: Bool {
+        guard let head, head.status != 206, messages == nil else { return false }
+        return ContentCoding.layers(head.fields.all("Content-Encoding"))?.isEmpty == false
+    }
 }
 
 /// How fast a cassette plays.
@@ -54,6 +60,7 @@ extension AttemptScript {
     /// - Parameter key: Sec-WebSocket-Key of the request.
     package init(_ entry: CassetteEntry, body: [UInt8], _ timing: ReplayTiming, key: String?) {
         self.init(head: entry.head)
+        head?.isCoded = entry.isCoded || !entry.hasCoding
         failure = entry.failure
         trailers = entry.trailers
         messages = entry.messages
@@ -64,7 +71,7 @@ extension AttemptScript {
         if messages != nil { self.head?.fields.remove("Sec-WebSocket-Extensions") }
         if let key, messages != nil { self.head?.fields.set("Sec-WebSocket-Accept", WebSocketHandshake.accept(key)) }
         // a length that was that of the body in its coding, or before its secrets were masked
-        if let length = head?.fields.first("Content-Length"), head?.fields.contains("Content-Encoding") != true,
+        if let length = head?.fields.first("Content-Length"), head?.isCoded == true,
             length != "\(body.count)", failure == nil, !entry.isCut, !body.isEmpty
         {
             head?.fields.set("Content-Length", "\(body.count)")

@@ -26,9 +26,12 @@ final class ClientResponseCallbacks: ResponseCallbacks {
 
     /// Sets the attempt that the next callbacks are about.
     func turn(to moment: ExchangeMoment) {
-        attempt.store(moment.attempt, ordering: .relaxed)
+        turn(to: moment.attempt)
         isReconnect.store(moment.isReconnect, ordering: .relaxed)
     }
+
+    /// The same for callbacks after the exchange: the last attempt may have had no response.
+    func turn(to number: Int) { attempt.store(number, ordering: .relaxed) }
 
     func validate(
         _ spec: CallbackSpec, _ facts: ResponseFacts, body: ExchangeOutcome.Body?

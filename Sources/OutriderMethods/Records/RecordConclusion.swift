@@ -38,14 +38,15 @@ extension RequestRecord {
     }
 
     private func conclude(_ outcome: ExchangeOutcome) async -> Conclusion {
+        callbacks?.turn(to: outcome.attempts)
         let work = ResponseWork(facts: facts(outcome), callbacks: callbacks)
         // a handler does not share the failure of the body's own shape
-        let failure = outcome.failure == review?.failure ? nil : outcome.failure
+        let failure = review?.isOfShape(outcome.failure) == true ? nil : outcome.failure
         // reuse the result of the review, without further callbacks
         var conclusion = await Conclusion.make(
             outcome, exchange.destination, serialize, options?.handlers ?? [], work, failure: failure,
             made: review?.takeBody(outcome.failure))
-        conclusion.failure = conclusion.failure ?? outcome.failure
+        conclusion.failure = outcome.failure ?? conclusion.failure
         return conclusion
     }
 

@@ -125,7 +125,7 @@ extension RequestRecord {
     /// Tells monitors that the body was converted, or why not.
     private func tellParsed(_ body: ResponseBodyShape, _ failure: HTTPFailure?, of outcome: ExchangeOutcome) {
         if outcome.head == nil { return }
-        let isOfExchange = failure == outcome.failure && failure != review?.failure
+        let isOfExchange = failure == outcome.failure && review?.isOfShape(failure) != true
         exchange.tell(.requestParsed) {
             .parsed(body.kind, size: body.size, handler: nil, isOfExchange ? nil : failure)
         }

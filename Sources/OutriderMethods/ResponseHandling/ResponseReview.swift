@@ -49,14 +49,21 @@ final class ResponseReview: Sendable {
         spec.plan.reviewsResponse = true
     }
 
-    /// Why the last response has not the shape on which the caller insists.
-    var failure: HTTPFailure? { converted.withLock { $0.failure } }
+    /// Whether the exchange failed because the last response has not the shape on which the caller insists. The engine
+    /// may have added to the message why there was no retry.
+    func isOfShape(_ failure: HTTPFailure?) -> Bool {
+        guard let failure, var own = converted.withLock({ $0.failure }) else { return false }
+        guard failure.message.hasPrefix(own.message) else { return false }
+        own.message = failure.message
+        return own == failure
+    }
 
     /// The converted body of the last response, if the exchange ended with that failure of its conversion, or without a
     /// failure. The reply takes the body; only what callbacks made stays for further replies.
     func takeBody(_ failure: HTTPFailure?) -> SerializedBody? {
-        converted.withLock { converted in
-            guard failure == converted.failure else { return nil }
+        guard failure == nil || isOfShape(failure) else { return nil }
+        return converted.withLock { converted in
+            if failure == nil, converted.failure != nil { return nil }
             defer { if !serialize.callsClient { converted.body = nil } }
             return converted.body
         }

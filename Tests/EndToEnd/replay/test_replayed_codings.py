@@ -45,6 +45,22 @@ def test_a_coded_body_plays_to_requests_that_decode_and_to_others(tape, recorded
         assert (body, fields["Content-Encoding"]) == (coded, "gzip")
 
 
+@pytest.mark.parametrize("part", [False, True])
+def test_a_coded_body_that_was_declared_too_long_plays_as_too_long(tape, part):
+    """A body that is not decoded has the declared length; without that length, its replay would not end."""
+    response, _ = packed(b"plain")
+    response = response.replace(b"200 OK", b"206 Partial Content") if part else response
+    wish = {"maxBody": 5, "decode": part}
+    with Capture(response=response) as capture, fresh() as wire:
+        start(wire, tape)
+        recorded = get(wire, url := capture.url(), **wish)
+        stop(wire)
+    with fresh() as wire:
+        start(wire, tape)
+        played = get(wire, url, **wish)
+    assert played["error"] == recorded["error"] and played["error"]["code"] == 1411
+
+
 def test_a_secret_in_a_coded_body_is_masked(tape):
     response, _ = packed(b'{"access_token":"hush-hush-hush","a":1}', "application/json")
     with Capture(response=response) as capture, fresh() as wire:

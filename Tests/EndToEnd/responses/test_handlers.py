@@ -6,6 +6,7 @@ import base64
 
 import contract
 import pytest
+from callback_client import Refuse, callback, exchange
 from reply_server import Replying
 from request_client import get, read_all, result
 
@@ -96,6 +97,26 @@ def test_a_handler_does_not_share_the_shape_of_the_body(wire, server, more):
     response = get(wire, server.url(200, "text/plain", b"hello"), serialize={"as": "json"}, handlers=PAIR, **more)
     assert response["ok"] is False and response["error"]["code"] == 1704
     assert [one["ok"] for one in response["results"]] == [False, True]
+
+
+def test_a_retrier_without_a_usable_reply_does_not_spread_the_failure_of_the_shape(wire, server):
+    """The message tells why there was no retry; handlers have their own shapes all the same."""
+    spec = {"url": server.url(200, "text/plain", b"hello"), "serialize": {"as": "json"}, "handlers": PAIR}
+    spec["interceptors"] = [callback(asks=["retry"])]
+    response, _ = exchange(wire, "request", spec, {"retry": lambda _: {"retry": "yes"}})
+    assert response["error"]["code"] == 1704 and "no retry" in response["error"]["message"]
+    assert [one["ok"] for one in response["results"]] == [False, True]
+
+
+def test_a_serializer_that_failed_is_not_called_again_because_a_retrier_failed(wire, server):
+    def fail(_):
+        raise Refuse("no")
+
+    spec = {"url": server.url(200, "text/plain", b"hello"), "serialize": callback("s")}
+    spec["interceptors"] = [callback("r", asks=["retry"])]
+    response, callbacks = exchange(wire, "request", spec, {"serialize": fail, "retry": fail})
+    assert [kind for kind, _ in callbacks] == ["serialize", "retry"]
+    assert response["error"]["code"] == 1706 and response["body"]["text"] == "hello"
 
 
 @pytest.mark.parametrize("serialize", [{}, {"as": "json"}, {"as": "text"}, {"as": "base64"}, {"schema": USER}])

@@ -236,6 +236,20 @@ def test_a_failed_validation_is_shown_to_the_retriers(wire, origin):
     assert [kind for kind, _ in callbacks] == ["validate", "retry", "validate", "retry", "validate"]
 
 
+def test_a_serializer_learns_the_last_attempt_though_no_response_came(wire, origin):
+    urls = iter([origin + "/status/503", "http://127.0.0.1:1/"])
+    mine = callback("i", asks=["adapt", "retry"])
+    spec = {"url": origin, "validate": True, "serialize": callback("s"), "interceptors": [mine]}
+    functions = {
+        "adapt": lambda _: {"url": next(urls)},
+        "retry": lambda q: {"retry": q["retries"] == 0},
+        "serialize": lambda _: {"value": 1},
+    }
+    response, callbacks = exchange(wire, "request", spec, functions)
+    assert response["attempts"] == 2
+    assert [(kind, q["attempt"]) for kind, q in callbacks][-2:] == [("retry", 2), ("serialize", 2)]
+
+
 # No reply
 
 

@@ -138,6 +138,17 @@ def test_who_waits_to_come_back_can_be_ended(clients, server, how, code):
         reach(one, active=0, running=0, waiting=0)
 
 
+def test_a_cancelled_request_reports_the_attempt_that_waited_for_room(clients, server):
+    one, two = clients
+    first, second = start(one, server, "/first"), start(two, server, "/second")
+    reach(one, running=1, waiting=1)
+    result(two.call("request.cancel", {"request": second}))
+    attempts = end(two, second)["attempts"]
+    assert result(two.call("request.get", {"request": second}))["attempts"] == attempts
+    server.let("/first")
+    assert end(one, first)["ok"]
+
+
 def test_more_room_is_for_who_waits_to_come_back(clients, server):
     one, two = clients
     first, other = made_room(clients, server)
