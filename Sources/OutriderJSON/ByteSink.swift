@@ -104,6 +104,61 @@ extension ByteSink {
         return index
     }
 
+    /// Writes the scalar at an index as an escape, and those beyond ASCII that follow; U+FFFD for bytes that are no UTF-8.
+    /// Returns the index behind.
+    mutating func append(escapesOf text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+        var index = start
+        while text.count &- index >= 4, let base = text.baseAddress {
+            let four = UInt32(littleEndian: UnsafeRawPointer(base + index).loadUnaligned(as: UInt32.self))
+            if four & 0xC0E0 == 0x80C0, four & 0x1E != 0 {
+                append(escapeOf: (four & 0x1F) &<< 6 | four &>> 8 & 0x3F)
+                index &+= 2
+            } else if four & 0xC0_C0F0 == 0x80_80E0, four & 0x200F != 0, four & 0x200F != 0x200D {
+                append(escapeOf: (four & 0xF) &<< 12 | (four &>> 8 & 0x3F) &<< 6 | four &>> 16 & 0x3F)
+                index &+= 3
+            } else if four & 0xC0C0_C0F8 == 0x8080_80F0 {
+                let high = (four & 7) &<< 18 | (four &>> 8 & 0x3F) &<< 12
+                let scalar = high | (four &>> 16 & 0x3F) &<< 6 | four &>> 24 & 0x3F
+                guard 0x10000...0x10FFFF ~= scalar else { break }
+                append(escapeOf: 0xD7C0 &+ scalar &>> 10)
+                append(escapeOf: 0xDC00 | scalar & 0x3FF)
+                index &+= 4
+            } else {
+                break
+            }
+        }
+        return index > start ? index : append(escapeOf: text, at: start)
+    }
+
+    /// The same for any scalar, one alone.
+    private mutating func append(escapeOf text: UnsafeBufferPointer<UInt8>, at index: Int) -> Int {
+        var source = text[index...].makeIterator()
+        var parser = Unicode.UTF8.ForwardParser()
+        switch parser.parseScalar(from: &source) {
+        case .valid(let encoded):
+            for unit in UTF16.encode(Unicode.UTF8.decode(encoded)) ?? UTF16.encodedReplacementCharacter {
+                append(escapeOf: UInt32(unit))
+            }
+            return index + encoded.count
+        case .error(let length):
+            append(escapeOf: 0xFFFD)
+            return index + length
+        case .emptyInput: return index + 1
+        }
+    }
+
+    /// Writes `\u` and the four digits of a unit of UTF-16.
+    private mutating func append(escapeOf unit: UInt32) {
+        reserve(8)
+        // a byte for each digit, the first one lowest
+        let halves = (unit &>> 8 | unit &<< 16) & 0xFF_00FF
+        let digits = halves &>> 4 & 0xF_000F | (halves & 0xF_000F) &<< 8
+        let letters = (digits &+ 0x0606_0606) &>> 4 & 0x0101_0101
+        let word = UInt64(digits &+ 0x3030_3030 &+ letters &* 0x27) &<< 16 | 0x755C
+        UnsafeMutableRawPointer(memory + count).storeBytes(of: word.littleEndian, as: UInt64.self)
+        count &+= 6
+    }
+
     /// The next eight bytes of a text that has so many; near its end the last bytes, then zeros, which are not plain.
     @inline(__always)
     private static func word(

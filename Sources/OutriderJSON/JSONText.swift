@@ -39,19 +39,20 @@ package struct JSONText: Sendable, JSONEncodable {
 
     /// In a valid text raw control characters occur only between tokens, and raw non-ASCII only inside strings.
     private static func oneASCIILine(_ text: [UInt8]) -> [UInt8] {
-        var out: [UInt8] = []
-        out.reserveCapacity(text.count + text.count / 4)
-        var scalars = Unicode.UTF8.ForwardParser()
-        var source = text.makeIterator()
-        while case .valid(let encoded) = scalars.parseScalar(from: &source) {
-            let scalar = Unicode.UTF8.decode(encoded)
-            switch scalar.value {
-            case 0..<0x20: out.append(0x20)
-            case 0x20..<0x7F: out.append(UInt8(truncatingIfNeeded: scalar.value))
-            default: JSONWriter.appendEscape(of: scalar, to: &out)
+        text.withUnsafeBufferPointer { text in
+            var out = ByteSink(capacity: text.count + text.count / 4)
+            var index = 0
+            while index < text.count {
+                let byte = text[index]
+                if byte < 0x7F {
+                    out.append(max(byte, 0x20))
+                    index += 1
+                } else {
+                    index = out.append(escapesOf: text, from: index)
+                }
             }
+            return out.bytes
         }
-        return out
     }
 }
 

@@ -240,45 +240,8 @@ package struct JSONWriter: ~Copyable {
         while true {
             index = out.append(jsonText: text, from: index)
             if index == text.count { break }
-            index += appendEscape(text, index)
+            index = out.append(escapesOf: text, from: index)
         }
         out.append(UInt8(ascii: "\""))
-    }
-
-    /// Writes the scalar at the index as an escape, or U+FFFD if invalid; returns its length in bytes.
-    private mutating func appendEscape(_ text: UnsafeBufferPointer<UInt8>, _ index: Int) -> Int {
-        if text[index] < 0x80 {
-            appendEscape(of: Unicode.Scalar(text[index]))
-            return 1
-        }
-        var source = text[index...].makeIterator()
-        var parser = Unicode.UTF8.ForwardParser()
-        switch parser.parseScalar(from: &source) {
-        case .valid(let encoded):
-            appendEscape(of: Unicode.UTF8.decode(encoded))
-            return encoded.count
-        case .error(let length):
-            appendEscape(of: "\u{FFFD}")
-            return length
-        case .emptyInput: return 1
-        }
-    }
-
-    private mutating func appendEscape(of scalar: Unicode.Scalar) { Self.escape(scalar) { out.append($0) } }
-
-    static func appendEscape(of scalar: Unicode.Scalar, to bytes: inout [UInt8]) {
-        escape(scalar) { bytes.append($0) }
-    }
-
-    @inline(__always)
-    private static func escape(_ scalar: Unicode.Scalar, _ append: (UInt8) -> Void) {
-        for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
-            append(0x5C)
-            append(UInt8(ascii: "u"))
-            for shift: UInt16 in [12, 8, 4, 0] {
-                let digit = UInt8(truncatingIfNeeded: unit >> shift & 0xF)
-                append(digit < 10 ? 0x30 &+ digit : 0x57 &+ digit)
-            }
-        }
     }
 }

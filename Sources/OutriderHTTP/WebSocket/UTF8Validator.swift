@@ -3,7 +3,8 @@
 
 /// Checks that bytes are UTF-8 (RFC 3629), in pieces of any length, and finds the first invalid byte.
 ///
-/// Surrogates, overlong forms and code points above U+10FFFF are refused. ASCII is checked 64 bytes at a time.
+/// Surrogates, overlong forms and code points above U+10FFFF are refused. ASCII is checked 64 bytes at a time, other text
+/// 16.
 package struct UTF8Validator: Sendable {
     /// Continuation bytes that the current character still needs.
     private var missing: UInt8 = 0
@@ -22,7 +23,7 @@ package struct UTF8Validator: Sendable {
         let count = bytes.count
         while index < count {
             if missing == 0 {
-                index = Self.skipASCII(bytes, from: index)
+                index = Self.skipASCII(bytes, from: Self.skipBlocks(bytes, from: index))
                 guard index < count else { return true }
                 guard begin(bytes[index]) else { return false }
             } else {
@@ -34,6 +35,37 @@ package struct UTF8Validator: Sendable {
             index &+= 1
         }
         return true
+    }
+
+    /// Skips blocks that are valid and not ASCII alone, up to the end of a character. The three bytes before a byte tell
+    /// what the byte may be; so each is compared with all that a fault could be, without a branch.
+    private static func skipBlocks(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+        typealias Block = SIMD16<UInt8>
+        func load(_ place: Int) -> Block { bytes.loadUnaligned(fromByteOffset: place, as: Block.self) }
+        func all(_ byte: UInt8) -> Block { Block(repeating: byte) }
+        guard start >= 3, bytes.count &- start >= 16, bytes[start] >= 0x80 else { return start }
+        var index = start
+        while bytes.count &- index >= 16 {
+            let (block, first, second, third) = (load(index), load(index &- 1), load(index &- 2), load(index &- 3))
+            let continues = (block .>= all(0x80)) .& (block .< all(0xC0))
+            let must = (first .>= all(0xC0)) .| (second .>= all(0xE0)) .| (third .>= all(0xF0))
+            let never = (block .== all(0xC0)) .| (block .== all(0xC1)) .| (block .> all(0xF4))
+            let overlong =
+                ((first .== all(0xE0)) .& (block .< all(0xA0))) .| ((first .== all(0xF0)) .& (block .< all(0x90)))
+            let beyond =
+                ((first .== all(0xED)) .& (block .> all(0x9F))) .| ((first .== all(0xF4)) .& (block .> all(0x8F)))
+            // `any` of a mask takes a hundred times as long
+            let fault = unsafeBitCast((continues .^ must) .| never .| overlong .| beyond, to: SIMD2<UInt64>.self)
+            guard fault[0] | fault[1] == 0 else { break }
+            index &+= 16
+            let words = unsafeBitCast(block, to: SIMD2<UInt64>.self)
+            if (words[0] | words[1]) & 0x8080_8080_8080_8080 == 0 { break }
+        }
+        guard index > start else { return start }
+        // the last character may go on
+        if bytes[index &- 1] >= 0xC0 { return index &- 1 }
+        if bytes[index &- 2] >= 0xE0 { return index &- 2 }
+        return bytes[index &- 3] >= 0xF0 ? index &- 3 : index
     }
 
     private static func skipASCII(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {

@@ -60,6 +60,22 @@ struct FrameTests {
         #expect(ascii.withUnsafeBytes { validator.accept($0) } && validator.isComplete)
     }
 
+    @Test(arguments: ["й", "中", "😀", "\u{E000}\u{D7FF}\u{800}", "Größe, мир, "])
+    func `any byte at any place of long text is judged as the standard library judges it`(_ part: String) {
+        let text = Array(String(repeating: part, count: 12).utf8)
+        for place in text.indices {
+            for byte: UInt8 in [
+                0x41, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC1, 0xC2, 0xE0, 0xED, 0xEF, 0xF0, 0xF4, 0xF5,
+            ] {
+                var bytes = text
+                bytes[place] = byte
+                var validator = UTF8Validator()
+                let isValid = bytes.withUnsafeBytes { validator.accept($0) } && validator.isComplete
+                #expect(isValid == (String(validating: bytes, as: UTF8.self) != nil))
+            }
+        }
+    }
+
     @Test func `close codes that are reserved are never sent`() {
         for code in [0, 999, 1004, 1005, 1006, 1015, 1016, 2999, 5000, 65535] { #expect(!CloseCode.isSendable(code)) }
         for code in [1000, 1001, 1003, 1007, 1014, 3000, 4999] { #expect(CloseCode.isSendable(code)) }
