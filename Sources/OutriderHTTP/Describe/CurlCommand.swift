@@ -15,8 +15,11 @@ package struct CurlCommand: Sendable {
         let body = CurlBody(attempt, redaction)
         var words = ["curl"] + Self.method(attempt) + (followsRedirects ? ["-L"] : [])
         for field in attempt.fields.list where attempt.login == nil || !HTTPFields.same(field.name, "Authorization") {
-            words += ["-H", Self.line(field.name, redaction.value(of: field))]
+            // the number of a handshake is no secret, and a server refuses the handshake without it
+            let isNumber = attempt.upgrade != nil && HTTPFields.same(field.name, "Sec-WebSocket-Key")
+            words += ["-H", Self.line(field.name, isNumber ? field.value : redaction.value(of: field))]
         }
+        words += Self.upgrade(attempt)
         words += Self.login(attempt, redaction) + Self.corrections(attempt, body)
         words += CurlSecurity.words(attempt)
         words += Self.proxy(attempt, redaction)
@@ -29,6 +32,12 @@ package struct CurlCommand: Sendable {
     private static func method(_ attempt: Attempt) -> [String] {
         if attempt.method == "HEAD", attempt.body == .none { return ["--head"] }
         return attempt.method == "GET" && attempt.body == .none ? [] : ["-X", ShellText.quoted(attempt.method)]
+    }
+
+    /// The fields of a handshake that the transport writes; shows the head of the response, and what follows, at once.
+    private static func upgrade(_ attempt: Attempt) -> [String] {
+        guard let name = attempt.upgrade?.name else { return [] }
+        return ["-H", "'Connection: Upgrade'", "-H", "'Upgrade: \(name)'", "-i", "-N"]
     }
 
     /// curl reads "Name:" as a request to omit the field, and "Name;" as an empty field.

@@ -46,6 +46,8 @@ struct RequestParameters: LongParams {
     private(set) var listsHeaders = false
     private var maxInline: Int?
 
+    private static let longestTag = 65_536
+
     /// Whether long silence from the server is normal.
     var isQuiet = false
     /// Whether the request has a URL.
@@ -124,7 +126,9 @@ struct RequestParameters: LongParams {
         if let metrics: MetricsParameter = try fields.optional("metrics") {
             (spec.metrics, spec.showsCertificates) = (metrics.isOn, metrics.certificates)
         }
-        spec.tag = try fields.optional("tag")
+        spec.tag = try fields.optional("tag") { (tag: String) in
+            tag.utf8.count > Self.longestTag ? "must not be longer than \(Self.longestTag) bytes" : nil
+        }
         if receiver != .stream { try readDetach(&fields) }
         if isDetached, namesStream {
             throw JSONComplaint(

@@ -168,8 +168,7 @@ final class UploadStream: Holdable, BodyFeed {
     private func refusal(isFinished: Bool, _ failure: HTTPFailure? = nil) -> Outcome {
         guard let tcp else {
             if let failure { return .wrongState(failure.message) }
-            let text = isFinished ? "has been finished" : "is over: the request that took it has ended"
-            return .wrongState("the stream " + text)
+            return .wrongState(isFinished ? "the stream has been finished" : Self.over.message)
         }
         if isFinished {
             return .failed(HTTPFailure(.writeAfterFinish, "the stream to \(tcp) was finished: no bytes can follow"))
@@ -279,12 +278,9 @@ final class UploadStream: Holdable, BodyFeed {
     /// - Parameter most: the length that the request promises; a write of more ends the stream.
     func take(most: Int64?) -> Bool {
         state.withLock { state in
-            guard !state.isTaken, state.phase != .done else {
-                state.isTaken = true
-                return false
-            }
-            state.isTaken = true
-            state.most = most
+            if state.isTaken { return false }
+            // a stream that is over says so at the first read
+            (state.isTaken, state.most) = (true, most)
             return true
         }
     }
@@ -343,7 +339,7 @@ final class UploadStream: Holdable, BodyFeed {
         }
     }
 
-    func drop() { end() }
+    func drop() { end(tcp == nil ? Self.over : nil) }
 
     // MARK: Holdable
 
@@ -356,6 +352,9 @@ final class UploadStream: Holdable, BodyFeed {
 
     private static let closed = HTTPFailure(
         .inputStreamReadFailed, "the client closed the stream before it was finished", phase: .request)
+
+    private static let over = HTTPFailure(
+        .inputStreamReadFailed, "the stream is over: the request that took it has ended", phase: .request)
 
     private static func tooLong(_ most: Int64) -> HTTPFailure {
         HTTPFailure(

@@ -76,3 +76,13 @@ def test_the_command_of_a_long_request_keeps_no_other_client_waiting(service, me
             assert b"%26%26" in found
             shares.append(longest / (time.monotonic() - began))
         assert shares[-1] < 0.5, shares
+
+
+@pytest.mark.parametrize("method", ["data.send", "download.start", "websocket.open"])
+def test_a_long_tag_is_refused(wire, method):
+    """A record of the request keeps it."""
+    url = URL.replace("http", "ws") if method == "websocket.open" else URL
+    error = wire.call(method, {"url": url, "tag": "x" * 65_537})["error"]
+    assert error["data"]["pointer"] == "/tag" and "65536" in error["message"], error
+    request = result(wire.call("data.start", {"url": URL, "tag": "x" * 65_536}))["request"]
+    assert len(result(wire.call("request.get", {"request": request}))["tag"]) == 65_536

@@ -279,6 +279,20 @@ def test_an_upload_can_be_cancelled_at_every_point(wire, taker, big, point):
     assert stats["requests"]["running"] == 0
 
 
+def test_a_stream_that_is_over_before_its_first_byte_says_why(wire, taker):
+    """Nothing was sent before, so nothing is said of a second time."""
+    body = opened(wire)
+    request = start(wire, taker.url("/keep"), body, startImmediately=False)
+    result(wire.call("stream.close", body))
+    result(wire.call("request.resume", {"request": request}))
+    error = end(wire, request)["error"]
+    assert error["code"] == 1232 and "closed the stream" in error["message"], error
+    body = opened(wire)
+    assert "error" in end(wire, start(wire, "http://127.0.0.1:1/", body))
+    error = end(wire, start(wire, taker.url("/keep"), body))["error"]
+    assert error["code"] == 1232 and "is over: the request that took it has ended" in error["message"], error
+
+
 def test_a_client_that_goes_away_ends_its_upload(listening, taker, big):
     with contract.Wire(listening) as wire:
         start(wire, taker.url("/watch"), {"file": str(big)})

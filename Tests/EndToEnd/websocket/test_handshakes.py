@@ -2,6 +2,8 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Opening handshakes follow each other, for each client and host."""
 
+import shutil
+import subprocess
 import threading
 import time
 
@@ -98,3 +100,25 @@ def test_a_connection_that_is_lost_at_once_has_told_its_head(wire):
             made = opened(wire, **params)
             assert made["response"]["status"] == 101, made
             wire.call("request.cancel", {"request": made["request"]})
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
+def test_curl_sends_the_handshake(wire):
+    heads = []
+
+    class Heads(Listening):
+        def serve(self, connection, number):
+            frames = Frames(connection)
+            heads.append(frames.head())
+            frames.accept(heads[-1])
+            frames.send(b"\x81\x02hi")
+            connection.close()
+
+    with Heads() as server:
+        request = opened(wire, server.url("/", "ws"), protocols=["chat"], headers={"X-Key": "s3cr3t"})["request"]
+        command = wire.call("request.curl", {"request": request, "secrets": True})["result"]["command"]
+        shown = subprocess.run(["sh", "-c", f"{command} -sS --max-time 30 --noproxy '*'"], capture_output=True)
+        masked = wire.call("request.curl", {"request": request})["result"]["command"]
+    assert shown.stdout.startswith(b"HTTP/1.1 101 ") and shown.stdout.endswith(b"hi"), shown
+    assert len(heads) == 2 and heads[0] == heads[1]
+    assert "s3cr3t" not in masked and heads[0]["sec-websocket-key"] in masked

@@ -66,6 +66,20 @@ import Testing
         #expect(Self.short(attempt).contains("-H 'Expect: 100-continue'") && !Self.short(attempt).contains("'Expect:'"))
     }
 
+    private final class Owner: UpgradeOwner {
+        func upgraded(_ link: any UpgradeLink) {}
+    }
+
+    @Test func `a handshake is complete`() throws {
+        let fields: HTTPFields = [.init("Sec-WebSocket-Key", "AAAA"), .init("X-Key", "s3cr3t")]
+        var attempt = try Self.attempt("GET", "http://h/", fields)
+        attempt.upgrade = .webSocket(Owner())
+        #expect(
+            Self.short(attempt)
+                == "curl -H 'Sec-WebSocket-Key: AAAA' -H 'X-Key: ***' -H 'Connection: Upgrade'"
+                + " -H 'Upgrade: websocket' -i -N 'http://h/'")
+    }
+
     @Test func `HEAD is asked for as curl wants it`() throws {
         #expect(try Self.short(Self.attempt("HEAD")) == "curl --head 'http://h/'")
         #expect(
