@@ -80,6 +80,18 @@ def test_a_long_body_is_sent_in_pieces(
     assert len(seen["body"].encode()) == (length or SIZE)
 
 
+@pytest.mark.parametrize("data", [OCTETS, bytearray(OCTETS)], ids=["bytes", "bytearray"])
+def test_long_bytes_are_not_put_into_a_message_first(
+    client: Client, origin: str, monkeypatch: pytest.MonkeyPatch, data: bytes
+) -> None:
+    """That took four times their memory."""
+    monkeypatch.setattr("outrider._sync.client.build", None)
+    seen = client.post(f"{origin}/echo", timeout=60, data=data).json()
+    assert len(seen["body"]) == int(dict(seen["headers"])["Content-Length"]) == SIZE
+    with pytest.raises(TypeError, match="json"):
+        client.post(f"{origin}/echo", data=data, json={})
+
+
 def test_a_short_readable_body_comes_with_its_length(client: Client, origin: str) -> None:
     for data in (Trickle(b"short"), Whole(b"short"), io.StringIO("short"), io.BytesIO(b"short")):
         seen = client.post(f"{origin}/echo", data=data).json()

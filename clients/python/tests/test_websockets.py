@@ -144,6 +144,9 @@ def test_a_close_that_no_frame_can_carry_is_refused(client: Client, stdio: Clien
             assert ws.recv(timeout=10) == "one"
             with pytest.raises(TypeError, match="must be str or bytes, not dict"):
                 ws.send({"text": "two"})  # type: ignore[arg-type]
+            with pytest.raises(outrider.InvalidCall, match="/text: the text holds a lone surrogate") as refused:
+                ws.send("two \ud800")
+            assert refused.value.pointer == "/text"
             ws.close(4000, "é" * 61)
             assert ws.close_code == 4000
 

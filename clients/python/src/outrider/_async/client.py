@@ -99,8 +99,11 @@ class AsyncClient(AsyncCalls, AsyncVerbs, AsyncClosing):
             response = await send(self, method, url, options)
             await self._load(response, options.get("body_to"))  # async
             return response
-        if "data" in options and comes_in_pieces(options["data"]):
-            return await self._send_pieces(method, url, options)
+        if "data" in options:
+            data = options["data"]
+            # in a message, as base64, long bytes would take four times their memory
+            if comes_in_pieces(data) or (isinstance(data, (bytes, bytearray)) and len(data) > LONGEST_MESSAGE):
+                return await self._send_pieces(method, url, options)
         if options.get("files") is not None:
             from .._protocol.forms import with_form
 

@@ -216,7 +216,7 @@ def spawn(command: Sequence[str]) -> tuple[Socket, Popen[bytes]]:
         raise ServerNotFound(f"{command[0]} cannot be run: {problem.strerror}") from None
     finally:
         theirs.close()
-    return ours, child
+    return _kind()(fileno=ours.detach()), child
 
 
 def end(child: Popen[bytes]) -> None:
@@ -256,7 +256,7 @@ def connect(path: str, is_default: bool) -> Socket:
     """
     if is_default:
         check_directory(os.path.dirname(path))
-    stream = Socket(AF_UNIX, SOCK_STREAM)
+    stream = _kind()(AF_UNIX, SOCK_STREAM)
     try:
         stream.connect(path)
         check_peer(stream, path)
@@ -264,6 +264,16 @@ def connect(path: str, is_default: bool) -> Socket:
         stream.close()
         raise
     return stream
+
+
+def _kind() -> type[Socket]:
+    """The class of sockets: gevent replaces ``socket.socket``, which costs too much to import, and not this one."""
+    monkey = sys.modules.get("gevent.monkey")
+    if monkey is None or not monkey.is_module_patched("socket"):
+        return Socket
+    from .greenlets import Yielding
+
+    return Yielding
 
 
 def check_directory(directory: str) -> None:

@@ -23,11 +23,14 @@ class AsyncReader(BodyState):
         """The next bytes, at most ``size``; none at the end. Raises the failure of a body that ended early."""
         data = self.inline(size)
         while not data:
-            call = self.call(size)
+            call = self.call()
             if call is None:
                 return b""
             method, params = call
             data = self.take(await self._invoke_raw(method, params, timeout=LONGEST))
+            if len(data) > size:
+                # libraries ask for single bytes, too, and a call costs more than a piece
+                data, self._first = data[:size], memoryview(data)[size:]
         return data
 
 

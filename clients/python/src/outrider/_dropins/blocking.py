@@ -90,8 +90,8 @@ class Body(Reader):
         self._invoke_raw = lease.client._invoke_raw
         self._lease: Lease | None = lease
 
-    def call(self, size: int) -> tuple[str, dict[str, Any]] | None:
-        found = super().call(size)
+    def call(self) -> tuple[str, dict[str, Any]] | None:
+        found = super().call()
         if found is None:
             self._lease = None
         return found

@@ -15,7 +15,7 @@ from .._protocol.arguments import present
 from .._protocol.exceptions import CallError, ProtocolError, from_failure
 from .._protocol.hints import Any, Callable, Iterable, Iterator, Leaver, Mapping
 from .._protocol.openings import Dropped, ended_by
-from .._resources.feeding import LONGEST, seconds
+from .._resources.feeding import LONGEST, PIECE, seconds
 from .._resources.reading import data_of
 from .._resources.responses import ResponseData
 
@@ -115,12 +115,17 @@ class BodyState(Dropped):
         if self._stream is None and self._stored is None:
             self._drop()
 
+    @property
+    def ready(self) -> int:
+        """The number of bytes that have come, and were not read."""
+        return len(self._first)
+
     def inline(self, size: int) -> bytes:
         """The rest of the bytes that came with the head, at most ``size`` of them."""
         data, self._first = self._first[:size].tobytes(), self._first[size:]
         return data
 
-    def call(self, size: int) -> tuple[str, dict[str, Any]] | None:
+    def call(self) -> tuple[str, dict[str, Any]] | None:
         """The method and the parameters of the call that reads the next piece; ``None`` at the end.
 
         Raises the failure of a body that ended early.
@@ -129,9 +134,9 @@ class BodyState(Dropped):
             if self._since is None:
                 self._since = monotonic()
             wait = min(max(self._since + self._silence - monotonic(), 0.0), WAIT)
-            return "stream.read", {"stream": self._stream, "bytes": size, "wait": wait}
+            return "stream.read", {"stream": self._stream, "bytes": PIECE, "wait": wait}
         if self._stored is not None:
-            return "response.read", {"response": self._stored, "offset": self._offset, "bytes": size}
+            return "response.read", {"response": self._stored, "offset": self._offset, "bytes": PIECE}
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise from_failure(failure, ResponseData(self._result, self._call))

@@ -51,9 +51,26 @@ class _Original:
 class _File:
     """The bytes of a body as a file, which closes itself at the end, as in :mod:`http.client`."""
 
+    chunked = False
+
     def __init__(self, body: Body, length: int | None) -> None:
         self._body: Body | None = body
         self._left = length
+
+    @property
+    def chunk_left(self) -> int:
+        """How many bytes can be read without a wait; docker asks."""
+        return 0 if self._body is None else self._body.ready
+
+    @property
+    def fp(self) -> _File | None:
+        """Stands for the socket, which requests_ntlm asks for a certificate, and docker shuts to end a stream."""
+        return None if self._body is None else self
+
+    raw = _sock = fp
+
+    def shutdown(self, how: int) -> None:
+        self.close()
 
     @property
     def closed(self) -> bool:
@@ -102,7 +119,8 @@ class Raw(HTTPResponse):
         headers = HTTPHeaderDict()
         for name, value in head.fields:
             headers.add(name, value)
-        file = _File(body, _length(headers, head.status, method))
+        length = _length(headers, head.status, method)
+        file = _File(body, length)
         super().__init__(
             body=cast(Any, file),
             headers=headers,
@@ -116,20 +134,29 @@ class Raw(HTTPResponse):
             request_url=url,
         )
         self.version_string = f"HTTP/{head.version}"
+        # without a length, a body of HTTP/2 is read on arrival, too: its lines may be rare
+        self.chunked = file.chunked = self.chunked or (length is None and head.version >= "2")
 
     def supports_chunked_reads(self) -> bool:
         """A chunked body is returned on arrival."""
         return True
 
     def read_chunked(self, amt: int | None = None, decode_content: bool | None = None) -> Iterator[bytes]:  # type: ignore[override]
-        """The body on arrival, in pieces of at most ``amt`` bytes before decoding."""
+        """The body on arrival, in pieces of at most ``amt`` bytes; after decoding only with urllib3 2.6 and later."""
         if not self.chunked:
             raise ResponseNotChunked("Response is not chunked. Header 'transfer-encoding: chunked' is missing.")
         self._init_decoder()
         file = cast(_File, self._fp)
+        amt = None if amt is not None and amt < 0 else amt
+        # few bytes may stand for very many
+        bound = {"max_length": amt} if hasattr(self._decoder, "has_unconsumed_tail") else {}
         with self._error_catcher():
-            while amt != 0 and (piece := file.read1(amt)):
-                decoded = self._decode(piece, decode_content=decode_content, flush_decoder=False)
+            while amt != 0:
+                is_left = getattr(self._decoder, "has_unconsumed_tail", False)
+                piece = b"" if is_left else file.read1(amt)
+                if not piece and not is_left:
+                    break
+                decoded = self._decode(piece, decode_content=decode_content, flush_decoder=False, **bound)
                 if decoded:
                     yield decoded
             if decode_content and (rest := self._flush_decoder()):

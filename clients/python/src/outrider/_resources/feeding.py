@@ -83,7 +83,7 @@ class Long:
         return iter(self._body)
 
     @classmethod
-    def of(cls, content: bytes, kind: str = BYTES) -> Long:
+    def of(cls, content: bytes | bytearray, kind: str = BYTES) -> Long:
         """A body from memory."""
         return cls((content,), len(content), kind, lambda: (content,))
 
@@ -227,7 +227,9 @@ def _filed(options: Mapping[str, Any], descriptors: list[int]) -> dict[str, Any]
 
 def begun(data: Any) -> Any:
     """A body that comes piece by piece, after a look at its beginning: text, bytes or the fields of a form are short
-    enough for a message, all else is to be iterated over."""
+    enough for a message; all else, long bytes too, is to be iterated over."""
+    if isinstance(data, (bytes, bytearray)):
+        return Long.of(data)
     if hasattr(data, "__aiter__"):
         return data
     if hasattr(data, "read"):

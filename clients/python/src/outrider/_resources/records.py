@@ -29,7 +29,13 @@ _SHORT = 4096
 def record(message: str | bytes | bytearray | memoryview) -> bytes:
     """A message on its way to the service."""
     if isinstance(message, str):
-        payload, kind = message.encode(), _TEXT
+        try:
+            payload, kind = message.encode(), _TEXT
+        except UnicodeEncodeError as problem:
+            from .._protocol.places import unwritable
+
+            # the exception of a message that goes to the service as a call
+            raise unwritable({"text": message}, "params", str(problem)) from None
     elif isinstance(message, (bytes, bytearray, memoryview)):
         payload, kind = bytes(message), _BINARY
     else:

@@ -99,8 +99,11 @@ class Client(Calls, Verbs, Closing):
 
             response = send(self, method, url, options)
             return response
-        if "data" in options and comes_in_pieces(options["data"]):
-            return self._send_pieces(method, url, options)
+        if "data" in options:
+            data = options["data"]
+            # in a message, as base64, long bytes would take four times their memory
+            if comes_in_pieces(data) or (isinstance(data, (bytes, bytearray)) and len(data) > LONGEST_MESSAGE):
+                return self._send_pieces(method, url, options)
         if options.get("files") is not None:
             from .._protocol.forms import with_form
 
