@@ -28,20 +28,20 @@ private final class StoppingTransport: Transport {
             // behind the response, and before all that follows from a lookup
             loop.execute {
                 self.isStopped.store(true, ordering: .releasing)
-                for _ in 0..<2000 where self.stops.load(ordering: .acquiring) { usleep(1000) }
+                for _ in 0..<20_000 where self.stops.load(ordering: .acquiring) { usleep(1000) }
             }
         }
         return inner.make(attempt, observer: observer)
     }
 }
 
-/// Holds up a thread until it is opened, for two seconds at most.
+/// Holds up a thread until it is opened, for twenty seconds at most.
 private final class Gate: Sendable {
     private let isOpen = Atomic(false)
 
     func open() { isOpen.store(true, ordering: .releasing) }
 
-    func wait() { for _ in 0..<2000 where !isOpen.load(ordering: .acquiring) { usleep(1000) } }
+    func wait() { for _ in 0..<20_000 where !isOpen.load(ordering: .acquiring) { usleep(1000) } }
 }
 
 /// Removals between the lookup of an exchange that changes a stored response, and the change.
@@ -100,7 +100,7 @@ struct CacheRaceTests {
         transport.stops.store(true, ordering: .releasing)
         let last = "bytes=\(Self.size)-\(2 * Self.size - 1)"
         let second = kind == .part ? await send(last) : await send(nil, "HEAD", .reload)
-        for _ in 0..<2000 where !transport.isStopped.load(ordering: .acquiring) {
+        for _ in 0..<20_000 where !transport.isStopped.load(ordering: .acquiring) {
             try await Task.sleep(for: .milliseconds(1))
         }
         // the reader has found the entry, which waits for the loop
@@ -146,7 +146,7 @@ struct CacheRaceTests {
         let (reading, following) = (Gate(), Gate())
         disk.reads.run { reading.wait() }
         let second = await send()
-        for _ in 0..<2000 where disk.state.withLock({ $0.lookups.isEmpty }) {
+        for _ in 0..<20_000 where disk.state.withLock({ $0.lookups.isEmpty }) {
             try await Task.sleep(for: .milliseconds(1))
         }
         transport.loop.execute { following.wait() }

@@ -95,14 +95,14 @@ struct CacheRemovalTests {
             let disk = try stores.open(name)
             let tag = CacheOwner.tag(owner, disk.secret)
             await disk.store([entry(1, tags: [tag]), entry(2)])
-            await disk.close()
+            await disk.close(within: 20)
         }
         let running = try stores.open("docs")
         let store = cache(running)
         #expect(await running.found(1).count == 1)
         CacheOwner.forget(owner, in: stores.root)
         let leftover = "\(stores.root)/more"
-        for _ in 0..<1000 where !DirectoryNames.all(in: leftover).contains(where: { $0.hasPrefix("left-") }) {
+        for _ in 0..<10_000 where !DirectoryNames.all(in: leftover).contains(where: { $0.hasPrefix("left-") }) {
             try await Task.sleep(for: .milliseconds(1))
         }
         let closed = try stores.open("more")

@@ -31,7 +31,7 @@ struct DiskCacheEvictionTests {
         await disk.store([entry(1), entry(2)])
         try stores.run("UPDATE entry SET usedHour = 1")
         #expect(await disk.found(1).count == 1)
-        await disk.close()
+        await disk.close(within: 20)
         #expect(try stores.integer("SELECT count(*) FROM entry WHERE usedHour > 1") == 1)
     }
 
@@ -83,7 +83,7 @@ struct DiskCacheEvictionTests {
     @Test func `a store with the earlier order gets the new order`() async throws {
         let disk = try stores.open()
         await disk.store([entry(1)])
-        await disk.close()
+        await disk.close(within: 20)
         try stores.run("DROP INDEX entryAge")
         try stores.run("CREATE INDEX entryUsed ON entry (usedHour, size)")
         let next = try stores.open()

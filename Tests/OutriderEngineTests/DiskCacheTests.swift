@@ -158,7 +158,7 @@ struct DiskCacheTests {
         let disk = try stores.open()
         await disk.store([entry(1)])
         let bytes = await disk.totals().bytes
-        await disk.close()
+        await disk.close(within: 20)
         try stores.run("UPDATE total SET bytes = 1000000000, entries = 77")
         let next = try stores.open()
         #expect(await next.fault()?.contains("counted") == true)
@@ -170,7 +170,7 @@ struct DiskCacheTests {
     @Test func `a database that is no database any more is no sound store`() async throws {
         let disk = try stores.open()
         await disk.store([entry(1)])
-        await disk.close()
+        await disk.close(within: 20)
         let file = Glibc.open("\(stores.root)/docs/cache.db", O_WRONLY | O_CLOEXEC)
         #expect(pwrite(file, [UInt8](repeating: 120, count: 4096), 4096, 0) == 4096)
         Glibc.close(file)
@@ -185,7 +185,7 @@ struct DiskCacheTests {
     @Test func `an earlier database that cannot be updated is told`() async throws {
         let disk = try stores.open()
         await disk.store([entry(1)])
-        await disk.close()
+        await disk.close(within: 20)
         // the table of removals is there already: the update fails
         try stores.run("ALTER TABLE entry DROP COLUMN bodyCheck")
         let next = try stores.open()
@@ -272,7 +272,7 @@ struct DiskCacheTests {
         let disk = try stores.open(idle: 0.05)
         await disk.store([entry(1)])
         var isOpen = true
-        for _ in 0..<200 where isOpen {
+        for _ in 0..<1000 where isOpen {
             try await Task.sleep(for: .milliseconds(10))
             isOpen = await disk.hasConnection
         }
@@ -306,7 +306,7 @@ struct DiskCacheTests {
     @Test func `a database of an earlier version keeps its entries`() async throws {
         let disk = try stores.open()
         await disk.store([entry(1)])
-        await disk.close()
+        await disk.close(within: 20)
         try stores.run("ALTER TABLE entry DROP COLUMN bodyCheck")
         try stores.run("DROP TABLE removal")
         let packed = try #require(CachedHeadCoding.encode(entry(1).head, vary: [], tags: []))
@@ -323,7 +323,7 @@ struct DiskCacheTests {
     @Test func `damage that only lookups meet puts the database aside`() async throws {
         let disk = try stores.open()
         await disk.store((1...400).map { entry($0, bytes: 2000) })
-        await disk.close()
+        await disk.close(within: 20)
         let path = "\(stores.root)/docs/cache.db"
         var info = stat()
         #expect(stat(path, &info) == 0 && info.st_size > 400_000)

@@ -236,7 +236,7 @@ struct RequestTests {
         _ = try await stage.call("data.start", Self.params(named))
         #expect(await stage.error("data.start", Self.params(named))?.data?["state"] == .string("taken"))
         var active: JSONValue?
-        for _ in 0..<1000 where active != .integer(0) {
+        for _ in 0..<10_000 where active != .integer(0) {
             try await Task.sleep(for: .milliseconds(1))
             active = try await stage.call("session.get", ["session": session])["requests"]?.object?["active"]
         }
