@@ -83,11 +83,6 @@ package final class HTTPTransport: Transport {
         }
     }
 
-    /// Closes idle connections, and others after their requests; refuses further attempts.
-    package func close() {
-        for pool in pools { pool.loop.execute { pool.close() } }
-    }
-
     private var pool: ConnectionPool {
         pools.count == 1 ? pools[0] : pools.first { $0.loop.inEventLoop } ?? pools[0]
     }

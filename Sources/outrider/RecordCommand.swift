@@ -3,7 +3,6 @@
 
 import ArgumentParser
 import Glibc
-import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 import OutriderServer

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import ArgumentParser
-import OutriderEngine
 import OutriderRPC
 
 /// The flags of `outrider serve`.

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import ArgumentParser
-import OutriderJSON
 
 /// An access token, for programs that send their own requests.
 struct TokenCommand: ParsableCommand {

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import ArgumentParser
-import OutriderHTTP
 import OutriderJSON
 
 /// Shows the certificates of a server, whether they are trusted, and their pins.

@@ -11,6 +11,4 @@ package struct CacheCounts: Sendable, Equatable {
     package var stored = 0
     package var evicted = 0
     package var invalidated = 0
-
-    package init() {}
 }

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
-import OutriderFiles
 import OutriderHTTP
 
 /// Files of removals that the next process with the store takes over.

@@ -3,7 +3,6 @@
 
 import NIOCore
 package import OutriderHTTP
-import OutriderTransport
 import Synchronization
 
 /// One cache: stored responses, in memory or on disk behind a table in memory, and the exchanges that fill it.

@@ -3,7 +3,6 @@
 
 import NIOCore
 import OutriderHTTP
-import OutriderTransport
 import Synchronization
 
 /// Lookups: in memory, and then on the disk.

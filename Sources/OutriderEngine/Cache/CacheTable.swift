@@ -50,8 +50,6 @@ struct CacheTable {
         return list
     }
 
-    func contains(_ entry: CachedEntry) -> Bool { nodes[entry.id.key]?.contains { $0.entry === entry } ?? false }
-
     /// Puts the entry in the place of one with the same id.
     mutating func put(_ entry: CachedEntry) {
         _ = remove(entry.id)

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import OutriderHTTP
-import OutriderTransport
 import Synchronization
 
 /// Changes, which wait in memory until the writer takes them.

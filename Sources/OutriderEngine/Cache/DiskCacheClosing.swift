@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import OutriderHTTP
-import OutriderTransport
 import Synchronization
 
 /// The end of a store, and removals that an ended process could not write.

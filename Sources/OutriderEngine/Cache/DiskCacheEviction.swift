@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
-import OutriderHTTP
-import OutriderTransport
 import Synchronization
 
 /// The size of the store: eviction, checkpoints, and the work at rest.

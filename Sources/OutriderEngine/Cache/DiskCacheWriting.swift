@@ -3,7 +3,6 @@
 
 import Glibc
 import OutriderHTTP
-import OutriderTransport
 import Synchronization
 
 /// The writer: batches of changes, each in a short transaction.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import Glibc
 package import OutriderHTTP
 
 /// Cookie files that people name, read and written on threads for files.

@@ -3,7 +3,6 @@
 
 import CLinux
 import Glibc
-import OutriderFiles
 import OutriderHTTP
 
 /// The files of a jar: `jar.db` with its `-wal` and `-shm`, `store.lock`, and damaged databases set aside.

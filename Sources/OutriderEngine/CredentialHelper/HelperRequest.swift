@@ -51,11 +51,6 @@ package struct CredentialPlace: Sendable, Equatable {
     /// An absolute path.
     package var directory: String
     package var key: KeySource
-
-    package init(directory: String, key: KeySource) {
-        self.directory = directory
-        self.key = key
-    }
 }
 
 /// The result of an order.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import Glibc
 package import OutriderHTTP
 
 /// The source of the 32-byte key that seals the records.

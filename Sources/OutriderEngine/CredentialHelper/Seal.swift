@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Crypto
-import OutriderHTTP
 
 /// Seals the files of a credential: AES-256-GCM, with a key per credential and a fresh nonce each time.
 ///

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import NIOCore
 import OutriderHTTP
 import OutriderTransport
 import Synchronization

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 package import OutriderHTTP
-import OutriderTransport
 import Synchronization
 
 extension Exchange {

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import OutriderHTTP
-import OutriderTransport
 
 /// The endpoints of an authorization server as a stage has them.
 struct PlayedEndpoint: TokenEndpoint {

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 package import OutriderHTTP
-import OutriderTransport
 import Synchronization
 
 /// What stands between the requests of a session and the network: stubs, then a cassette.

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import OutriderHTTP
-import OutriderTransport
 
 /// Requests without a body and a secret: method and URL alone decide about the response.
 extension Tape {

@@ -2,9 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
-import OutriderFiles
 package import OutriderHTTP
-import OutriderTransport
 import Synchronization
 
 /// A cassette that a session plays, records, or both.

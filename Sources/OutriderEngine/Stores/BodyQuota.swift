@@ -13,8 +13,6 @@ package final class BodyQuota: Sendable {
         package var memoryPerBody = 8 << 20
         /// Bytes in files; a body that exceeds the rest fails. Default 4 GiB.
         package var files = 4 << 30
-
-        package init() {}
     }
 
     package let limits: Limits

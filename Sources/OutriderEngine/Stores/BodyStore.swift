@@ -5,9 +5,4 @@
 package struct BodyStore: Sendable {
     package let quota: BodyQuota
     package let workspace: Workspace
-
-    package init(quota: BodyQuota, workspace: Workspace) {
-        self.quota = quota
-        self.workspace = workspace
-    }
 }

@@ -18,8 +18,6 @@ package struct SetCookie: Sendable, Equatable {
     package var sameSite: Cookie.SameSite?
     package var isPartitioned = false
 
-    package init() {}
-
     /// When the cookie ends, in microseconds since 1970; nil for the end of the session.
     package func end(now: Int64) -> Int64? {
         if let maxAge {

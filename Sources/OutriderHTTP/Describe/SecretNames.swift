@@ -10,8 +10,6 @@ package struct SecretNames: Sendable, Equatable {
     /// Lower-case names that are shown.
     package var shown: Set<String> = []
 
-    package init() {}
-
     func isShown(_ name: String) -> Bool { !shown.isEmpty && shown.contains(name.lowercased()) }
 
     func isSecret(field name: String) -> Bool {

@@ -164,8 +164,6 @@ struct HPACKDynamicTable<Entry: HPACKEntry> {
     private(set) var size = 0
     private(set) var limit = HPACKLimits.table
 
-    init() {}
-
     /// 0 is the youngest; nil if there is none.
     subscript(_ index: Int) -> Entry? {
         guard index >= 0, index < count else { return nil }

@@ -8,8 +8,6 @@ package struct HTTP2FrameWriter: ~Copyable {
 
     var output = WireBytes()
 
-    package init() {}
-
     package var isEmpty: Bool { output.count == 0 }
     package var count: Int { output.count }
 

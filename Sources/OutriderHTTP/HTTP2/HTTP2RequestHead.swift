@@ -46,8 +46,6 @@ struct HTTP2RequestHead: ~Copyable {
 
     private var known: Known?
 
-    init() {}
-
     /// Whether the request is the last one again but for its path, so that the rest needs no check.
     func isKnown(_ request: HTTP2Request) -> Bool {
         guard !request.expectsContinue, case .none = request.attempt.body, let known else { return false }

@@ -42,8 +42,6 @@ package struct HTTP2Settings: Sendable, Equatable {
     /// SETTINGS_HEADER_TABLE_SIZE.
     package private(set) var headerTable = HPACKLimits.table
 
-    init() {}
-
     /// Applies the payload of a SETTINGS frame. A value out of range is returned as a connection error.
     mutating func take(_ payload: UnsafeRawBufferPointer) -> HTTP2Fault? {
         guard payload.count % 6 == 0 else { return HTTP2Fault(.frameSizeError, "SETTINGS of a wrong length") }

@@ -11,13 +11,6 @@ package struct IDTokenRules: Sendable {
     /// The issuer's JWK Set, as received.
     package var keys: String
 
-    package init(issuer: String, clientID: String, nonce: String, keys: String) {
-        self.issuer = issuer
-        self.clientID = clientID
-        self.nonce = nonce
-        self.keys = keys
-    }
-
     /// Seconds by which clocks may differ.
     private static let leeway = 120.0
     private static let longest = 64 << 10

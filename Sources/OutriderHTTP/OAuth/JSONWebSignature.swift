@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-internal import Crypto
 internal import CryptoExtras
 
 /// The supported algorithms of RFC 7518 section 3.1. Never `none`, and none with shared keys.

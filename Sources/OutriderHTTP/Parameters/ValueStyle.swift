@@ -33,8 +33,6 @@ package struct ValueStyle: Sendable, Equatable {
     package var data = Data.base64
     package var date = Date.iso8601
 
-    package init() {}
-
     /// Bytes as numbers; more than a megabyte is refused as a likely mistake.
     static func numbers(_ data: [UInt8]) throws(JSONComplaint) -> [JSONValue] {
         if data.count > 1 << 20 {

@@ -18,8 +18,6 @@ package struct RedirectPolicy: Sendable, Equatable {
     /// The client's callback for each redirect.
     package var callback: String?
 
-    package init() {}
-
     package static var follow: RedirectPolicy { RedirectPolicy() }
 
     package static var none: RedirectPolicy {

@@ -111,7 +111,7 @@ package struct CassetteMask: Sendable {
     }
 
     private func find(inJSON bytes: [UInt8], _ found: inout FoundSecrets) {
-        guard let json = try? JSONParser.parse(bytes, limits: Self.limits) else { return }
+        guard let json = try? JSONParser.parse(bytes, limits: CassetteReader.limits) else { return }
         find(in: json, name: nil, depth: 0, &found)
         for pointer in pointers {
             json.forEach(at: pointer) { value in if let text = value.string { found.add(text) } }
@@ -218,7 +218,7 @@ package struct CassetteMask: Sendable {
         guard String(validating: body, as: UTF8.self) != nil else { return false }
         let type = fields.first("Content-Type").flatMap(MediaType.init(parsing:))
         guard let type, type.subtype == "json" || type.subtype.hasSuffix("+json") else { return true }
-        return (try? JSONParser.parse(body, limits: limits)) != nil
+        return (try? JSONParser.parse(body, limits: CassetteReader.limits)) != nil
     }
 
     /// Whether bodies of the type are searched for secret names.
@@ -271,26 +271,17 @@ package struct CassetteMask: Sendable {
 
     /// JSON whose members are masked by pointers; nil if it has none of them, or is no JSON.
     private func pointed(_ bytes: [UInt8]) -> [UInt8]? {
-        guard var value = try? JSONParser.parse(bytes, limits: Self.limits) else { return nil }
+        guard var value = try? JSONParser.parse(bytes, limits: CassetteReader.limits) else { return nil }
         var isChanged = false
         for pointer in pointers where value.replace(at: pointer, with: .string(SecretFields.mask)) { isChanged = true }
         return isChanged ? JSONWriter.bytes(of: value) : nil
-    }
-
-    /// Those of the reader of cassettes.
-    private static var limits: JSONLimits {
-        var limits = JSONLimits()
-        limits.tokens = 50_000_000
-        limits.members = 1_000_000
-        limits.hasLongIntegers = true
-        return limits
     }
 
     private func json(_ bytes: [UInt8]) -> [UInt8] {
         var result = JSONRedaction.masked(bytes, names) ?? bytes
         if pointers.isEmpty { return result }
         // a body that cannot be searched is not written
-        guard var value = try? JSONParser.parse(result, limits: Self.limits) else {
+        guard var value = try? JSONParser.parse(result, limits: CassetteReader.limits) else {
             return Array(SecretFields.mask.utf8)
         }
         var isChanged = false

@@ -31,7 +31,7 @@ package enum CassetteReader {
         package init() {}
     }
 
-    private static var limits: JSONLimits {
+    static var limits: JSONLimits {
         var limits = JSONLimits()
         limits.tokens = 50_000_000
         limits.members = 1_000_000

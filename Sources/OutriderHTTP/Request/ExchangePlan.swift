@@ -27,8 +27,6 @@ package struct ExchangePlan: Sendable {
     /// The session's HSTS store; nil if the session keeps none.
     package var strictTransport: (any StrictTransport)?
 
-    package init() {}
-
     /// The steps of the machine that this plan needs.
     package var steps: ExchangeMachine.Steps {
         var steps: ExchangeMachine.Steps = []

@@ -61,12 +61,6 @@ package struct RotationPause: Sendable, Equatable {
     package var until: Double
     package var boot: String
 
-    package init(failures: Int, until: Double, boot: String) {
-        self.failures = failures
-        self.until = until
-        self.boot = boot
-    }
-
     /// Seconds; a longer Retry-After is cut to this limit.
     static let longest = 300.0
     private static let longestUsual = 60.0

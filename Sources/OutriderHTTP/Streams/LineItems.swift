@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import OutriderJSON
-
 /// Lines, without their ends: LF, CR, or CR LF. The last line needs no end.
 ///
 /// A line that ends with CR is returned at once; a later LF belongs to that end.

@@ -22,8 +22,6 @@ package struct MessageRecords: Sendable {
     /// Bytes of all records.
     package private(set) var count = 0
 
-    package init() {}
-
     package var isEmpty: Bool { count == 0 }
 
     // MARK: filling

@@ -4,7 +4,6 @@
 import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
-import OutriderRPC
 
 /// An entry of a cache: the CacheEntry of the contract.
 struct CacheEntryShape: JSONEncodable {

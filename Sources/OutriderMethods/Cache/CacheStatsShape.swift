@@ -2,9 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import OutriderEngine
-import OutriderHTTP
 import OutriderJSON
-import OutriderRPC
 
 /// How a cache stands: the CacheStats of the contract.
 struct CacheStatsShape: JSONEncodable {

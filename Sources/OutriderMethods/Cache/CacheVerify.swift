@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import OutriderEngine
-import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 

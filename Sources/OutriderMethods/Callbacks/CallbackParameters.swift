@@ -18,7 +18,7 @@ struct CallbackSubject: Sendable {
 }
 
 /// The params of a callback.
-struct CallbackParameters: JSONEncodable, Sendable {
+struct CallbackParameters: ObjectShape, Sendable {
     enum Content: Sendable {
         case adapt(Attempt, retries: Int)
         case encode(Attempt, JSONValue, retries: Int)
@@ -41,16 +41,14 @@ struct CallbackParameters: JSONEncodable, Sendable {
     var deadline: WallTime
     var content: Content
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("callback", names.callback)
-            writer.member("request", names.request)
-            writer.member("session", names.session)
-            writer.member("tag", names.tag)
-            if names.request != nil { writer.member("attempt", names.attempt) }
-            writer.member("deadline", TimeShape(deadline))
-            encodeContent(to: &writer)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("callback", names.callback)
+        writer.member("request", names.request)
+        writer.member("session", names.session)
+        writer.member("tag", names.tag)
+        if names.request != nil { writer.member("attempt", names.attempt) }
+        writer.member("deadline", TimeShape(deadline))
+        encodeContent(to: &writer)
     }
 
     private func encodeContent(to writer: inout JSONWriter) {
@@ -151,20 +149,18 @@ struct CallbackParameters: JSONEncodable, Sendable {
         if let head { writer.member("response", HeadShape(head: head)) }
     }
 
-    private struct HeadShape: JSONEncodable {
+    private struct HeadShape: ObjectShape {
         var head: ExchangeHead
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("status", head.status)
-                writer.member("headers", FieldsShape(head.fields))
-            }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("status", head.status)
+            writer.member("headers", FieldsShape(head.fields))
         }
     }
 }
 
 /// The body of a response in a callback: as text if possible, else as base64; the path of a long body.
-struct CallbackBody: JSONEncodable, Sendable {
+struct CallbackBody: ObjectShape, Sendable {
     private enum Content {
         case none
         case text(String)
@@ -195,23 +191,21 @@ struct CallbackBody: JSONEncodable, Sendable {
         return .text(text)
     }
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            switch content {
-            case .none: writer.member("kind", "none")
-            case .text(let text):
-                writer.member("kind", "text")
-                writer.member("text", text)
-            case .base64(let bytes):
-                writer.member("kind", "base64")
-                bytes.withUnsafeBytes { writer.member("base64", base64: $0) }
-            case .file(let path):
-                writer.member("kind", "file")
-                writer.member("path", path)
-            case .omitted: writer.member("kind", "omitted")
-            }
-            writer.member("size", size)
-            writer.member("contentType", contentType)
+    func encodeMembers(to writer: inout JSONWriter) {
+        switch content {
+        case .none: writer.member("kind", "none")
+        case .text(let text):
+            writer.member("kind", "text")
+            writer.member("text", text)
+        case .base64(let bytes):
+            writer.member("kind", "base64")
+            bytes.withUnsafeBytes { writer.member("base64", base64: $0) }
+        case .file(let path):
+            writer.member("kind", "file")
+            writer.member("path", path)
+        case .omitted: writer.member("kind", "omitted")
         }
+        writer.member("size", size)
+        writer.member("contentType", contentType)
     }
 }

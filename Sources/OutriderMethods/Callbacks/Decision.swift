@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import OutriderEngine
 import OutriderJSON
 import OutriderRPC
 import Synchronization

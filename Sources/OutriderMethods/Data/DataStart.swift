@@ -10,16 +10,14 @@ import OutriderRPC
 struct DataStart: Method {
     static let name = "data.start"
 
-    struct Result: JSONEncodable {
+    struct Result: ObjectShape {
         var request: Handle<RequestRecord>
         /// The stream for the body, if the request chose a stream.
         var stream: Handle<ReadStream>?
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("request", request)
-                writer.member("stream", stream)
-            }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("request", request)
+            writer.member("stream", stream)
         }
     }
 

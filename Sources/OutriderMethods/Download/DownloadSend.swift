@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import OutriderHTTP
-import OutriderJSON
 import OutriderRPC
 
 /// Downloads a file, and returns after the file is complete.

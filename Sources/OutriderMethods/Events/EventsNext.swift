@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import OutriderEngine
-import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
@@ -32,23 +30,21 @@ struct EventsNext: Method {
         }
     }
 
-    struct Result: JSONEncodable {
+    struct Result: ObjectShape {
         var taken: EventQueue.Taken
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.name("events")
-                writer.array { writer in
-                    for event in taken.events {
-                        writer.object { writer in
-                            writer.member("method", event.name)
-                            writer.member("params", event.params)
-                        }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.name("events")
+            writer.array { writer in
+                for event in taken.events {
+                    writer.object { writer in
+                        writer.member("method", event.name)
+                        writer.member("params", event.params)
                     }
                 }
-                writer.member("dropped", taken.dropped)
-                writer.member("end", taken.isOver)
             }
+            writer.member("dropped", taken.dropped)
+            writer.member("end", taken.isOver)
         }
     }
 

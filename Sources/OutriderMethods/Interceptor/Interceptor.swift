@@ -35,8 +35,6 @@ struct Interceptor: Sendable {
             data: ["pointer": .string(pointer)])
     }
 
-    init() {}
-
     mutating func adapt(_ adaptation: Adaptation) {
         size += 1
         if case .credential(let credential) = adaptation, credential.origins == nil { trustsEverybody = true }

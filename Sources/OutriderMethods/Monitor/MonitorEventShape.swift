@@ -4,39 +4,34 @@
 import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
-import OutriderRPC
 
 /// The params of `event.monitor`.
-struct MonitorEventShape: JSONEncodable {
+struct MonitorEventShape: ObjectShape {
     var subscription: String
     /// Counted per subscription, from 0; dropped notes leave gaps.
     var number: Int
     var note: MonitorNote
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("subscription", subscription)
-            writer.member("seq", number)
-            writer.member("topic", note.topic.name)
-            writer.member("at", TimeShape(note.time))
-            writer.member("request", note.subject.request)
-            writer.member("session", note.subject.session)
-            writer.member("tag", note.subject.tag)
-            writer.member("detail", note.detail)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("subscription", subscription)
+        writer.member("seq", number)
+        writer.member("topic", note.topic.name)
+        writer.member("at", TimeShape(note.time))
+        writer.member("request", note.subject.request)
+        writer.member("session", note.subject.session)
+        writer.member("tag", note.subject.tag)
+        writer.member("detail", note.detail)
     }
 }
 
 /// The params of `event.dropped` about a subscription.
-struct MonitorDropShape: JSONEncodable {
+struct MonitorDropShape: ObjectShape {
     var subscription: String
     var count: Int
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("subscription", subscription)
-            writer.member("count", count)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("subscription", subscription)
+        writer.member("count", count)
     }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import OutriderHTTP
 import OutriderJSON
 
 /// Names and values for a query or a form: an object, or a list of `{name, value}`, where names may repeat and

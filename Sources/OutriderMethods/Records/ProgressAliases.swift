@@ -87,47 +87,41 @@ struct ProgressAliases: Sendable {
     }
 }
 
-private struct WorkDone: JSONEncodable {
+private struct WorkDone: ObjectShape {
     var token: ProgressToken
     var value: Work
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("token", token)
-            writer.member("value", value)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("token", token)
+        writer.member("value", value)
     }
 }
 
-private struct Work: JSONEncodable {
+private struct Work: ObjectShape {
     var kind: String
     var title: String?
     var percentage: Int?
     var message: String?
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("kind", kind)
-            writer.member("title", title)
-            if kind == "begin" { writer.member("cancellable", false) }
-            writer.member("percentage", percentage)
-            writer.member("message", message)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("kind", kind)
+        writer.member("title", title)
+        if kind == "begin" { writer.member("cancellable", false) }
+        writer.member("percentage", percentage)
+        writer.member("message", message)
     }
 }
 
-private struct Progress: JSONEncodable {
+private struct Progress: ObjectShape {
     var token: ProgressToken
     var progress: Int64
     var total: Int64?
     var message: String?
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("progressToken", token)
-            writer.member("progress", progress)
-            writer.member("total", total)
-            writer.member("message", message)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("progressToken", token)
+        writer.member("progress", progress)
+        writer.member("total", total)
+        writer.member("message", message)
     }
 }

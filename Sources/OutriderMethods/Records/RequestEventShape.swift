@@ -7,7 +7,7 @@ import OutriderJSON
 import OutriderRPC
 
 /// The params of an event about a request.
-struct RequestEventShape: JSONEncodable {
+struct RequestEventShape: ObjectShape {
     /// The members that identify the request.
     struct Names: Sendable {
         var request: String
@@ -31,35 +31,33 @@ struct RequestEventShape: JSONEncodable {
     var number: Int
     var content: Content
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("request", names.request)
-            writer.member("call", names.call)
-            writer.member("tag", names.tag)
-            writer.member("seq", number)
-            switch content {
-            case .state(let phase, let time):
-                writer.member("state", phase.rawValue)
-                writer.member("at", TimeShape(time))
-            case .response(let head, let url, let attempt):
-                writer.member("status", head.status)
-                writer.member("headers", FieldsShape(head.fields))
-                writer.member("url", url)
-                writer.member("attempt", attempt)
-            case .redirect(let hop, let attempt):
-                writer.member("status", hop.status)
-                writer.member("from", hop.from)
-                writer.member("to", hop.to)
-                if !hop.dropped.isEmpty { writer.member("dropped", hop.dropped) }
-                writer.member("attempt", attempt)
-            case .retry(let attempt, let delay, let failure):
-                writer.member("attempt", attempt)
-                writer.member("delay", delay)
-                if let failure { writer.member("error", FailureShape(failure)) }
-            case .progress(let report): ProgressShape(report).encodeMembers(to: &writer)
-            case .finish(let reply): writer.member("response", reply)
-            case .decision(let decision): decision.encodeMembers(to: &writer)
-            }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("request", names.request)
+        writer.member("call", names.call)
+        writer.member("tag", names.tag)
+        writer.member("seq", number)
+        switch content {
+        case .state(let phase, let time):
+            writer.member("state", phase.rawValue)
+            writer.member("at", TimeShape(time))
+        case .response(let head, let url, let attempt):
+            writer.member("status", head.status)
+            writer.member("headers", FieldsShape(head.fields))
+            writer.member("url", url)
+            writer.member("attempt", attempt)
+        case .redirect(let hop, let attempt):
+            writer.member("status", hop.status)
+            writer.member("from", hop.from)
+            writer.member("to", hop.to)
+            if !hop.dropped.isEmpty { writer.member("dropped", hop.dropped) }
+            writer.member("attempt", attempt)
+        case .retry(let attempt, let delay, let failure):
+            writer.member("attempt", attempt)
+            writer.member("delay", delay)
+            if let failure { writer.member("error", FailureShape(failure)) }
+        case .progress(let report): ProgressShape(report).encodeMembers(to: &writer)
+        case .finish(let reply): writer.member("response", reply)
+        case .decision(let decision): decision.encodeMembers(to: &writer)
         }
     }
 }

@@ -3,7 +3,6 @@
 
 import OutriderEngine
 import OutriderHTTP
-import OutriderJSON
 import OutriderRPC
 import Synchronization
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import OutriderJSON
 import OutriderRPC
 
 /// Describes the current state of a request.

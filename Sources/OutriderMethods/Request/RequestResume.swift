@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import OutriderEngine
-import OutriderHTTP
-import OutriderJSON
 import OutriderRPC
 
 /// Starts a request that was not started, or resumes a suspended request.

@@ -27,7 +27,7 @@ struct ResponseRead: Method {
         }
     }
 
-    struct Piece: JSONEncodable {
+    struct Piece: ObjectShape {
         var bytes: [UInt8]
         var offset: Int
         var size: Int
@@ -36,13 +36,11 @@ struct ResponseRead: Method {
 
         var raw: [UInt8]? { isRaw ? bytes : nil }
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                if !isRaw { bytes.withUnsafeBytes { writer.member("base64", base64: $0) } }
-                writer.member("offset", offset)
-                writer.member("end", offset >= size - bytes.count)
-                writer.member("size", size)
-            }
+        func encodeMembers(to writer: inout JSONWriter) {
+            if !isRaw { bytes.withUnsafeBytes { writer.member("base64", base64: $0) } }
+            writer.member("offset", offset)
+            writer.member("end", offset >= size - bytes.count)
+            writer.member("size", size)
         }
     }
 

@@ -3,7 +3,6 @@
 
 import OutriderEngine
 import OutriderHTTP
-import OutriderJSON
 
 /// Validates a response, and converts its body, with callbacks if a rule names one.
 ///

@@ -5,17 +5,15 @@ import OutriderHTTP
 import OutriderJSON
 
 /// The result of a single handler of a request.
-struct HandlerResult: JSONEncodable, Sendable {
+struct HandlerResult: ObjectShape, Sendable {
     var id: String
     var body: ResponseBodyShape?
     var failure: HTTPFailure?
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("id", id)
-            writer.member("ok", failure == nil)
-            writer.member("body", body)
-            if let failure { writer.member("error", FailureShape(failure)) }
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("id", id)
+        writer.member("ok", failure == nil)
+        writer.member("body", body)
+        if let failure { writer.member("error", FailureShape(failure)) }
     }
 }

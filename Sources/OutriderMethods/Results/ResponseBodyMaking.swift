@@ -3,7 +3,6 @@
 
 import OutriderEngine
 import OutriderHTTP
-import OutriderJSON
 
 /// Bodies in memory, converted into the requested shape.
 extension ResponseBodyShape {

@@ -5,7 +5,7 @@ import OutriderHTTP
 import OutriderJSON
 
 /// The body of a response; `kind` names the member with the value.
-struct ResponseBodyShape: JSONEncodable {
+struct ResponseBodyShape: ObjectShape {
     enum Content: Sendable {
         case none
         case json(JSONText)
@@ -29,28 +29,26 @@ struct ResponseBodyShape: JSONEncodable {
     /// The memory of a long value that a callback made.
     var holder: (any BodyHolder)?
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("kind", kind)
-            writer.member("size", size)
-            writer.member("contentType", contentType)
-            switch content {
-            case .none, .raw: break
-            case .json(let text): writer.member("json", text)
-            case .text(let text, let charset):
-                writer.member("text", text)
-                writer.member("charset", charset)
-            case .base64(let bytes): bytes.withUnsafeBytes { writer.member("base64", base64: $0) }
-            case .stored(let handle): writer.member("response", handle)
-            case .file(let handle, let path):
-                writer.member("path", path)
-                writer.member("response", handle)
-            case .stream(let handle): writer.member("stream", handle)
-            }
-            if isTruncated { writer.member("complete", false) }
-            writer.member("note", note)
-            writer.member("case", branch)
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("kind", kind)
+        writer.member("size", size)
+        writer.member("contentType", contentType)
+        switch content {
+        case .none, .raw: break
+        case .json(let text): writer.member("json", text)
+        case .text(let text, let charset):
+            writer.member("text", text)
+            writer.member("charset", charset)
+        case .base64(let bytes): bytes.withUnsafeBytes { writer.member("base64", base64: $0) }
+        case .stored(let handle): writer.member("response", handle)
+        case .file(let handle, let path):
+            writer.member("path", path)
+            writer.member("response", handle)
+        case .stream(let handle): writer.member("stream", handle)
         }
+        if isTruncated { writer.member("complete", false) }
+        writer.member("note", note)
+        writer.member("case", branch)
     }
 
     var expectedBytes: Int {

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 
 /// The TLS of a connection: TLSInfo of the contract.
-struct TLSShape: JSONEncodable {
+struct TLSShape: ObjectShape {
     private let facts: TLSFacts
     private let showsChain: Bool
 
@@ -15,36 +15,32 @@ struct TLSShape: JSONEncodable {
         self.showsChain = showsChain
     }
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("version", facts.version)
-            writer.member("cipher", facts.cipher)
-            writer.member("group", facts.group)
-            writer.member("alpn", facts.alpn)
-            writer.member("verified", facts.verified.rawValue)
-            writer.member("revocation", facts.revocation?.rawValue)
-            writer.member("clientCertificate", facts.clientCertificate?.rawValue)
-            if showsChain { writer.member("chain", Engine.certificates(facts.chain).map(CertificateShape.init)) }
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("version", facts.version)
+        writer.member("cipher", facts.cipher)
+        writer.member("group", facts.group)
+        writer.member("alpn", facts.alpn)
+        writer.member("verified", facts.verified.rawValue)
+        writer.member("revocation", facts.revocation?.rawValue)
+        writer.member("clientCertificate", facts.clientCertificate?.rawValue)
+        if showsChain { writer.member("chain", Engine.certificates(facts.chain).map(CertificateShape.init)) }
     }
 }
 
 /// A certificate: CertificateInfo of the contract.
-struct CertificateShape: JSONEncodable {
+struct CertificateShape: ObjectShape {
     private let facts: CertificateFacts
 
     init(_ facts: CertificateFacts) { self.facts = facts }
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("subject", facts.subject.printable)
-            writer.member("issuer", facts.issuer.printable)
-            writer.member("names", facts.names.map(\.printable))
-            writer.member("notBefore", facts.notBefore)
-            writer.member("notAfter", facts.notAfter)
-            writer.member("sha256", facts.sha256)
-            writer.member("spki", facts.spki)
-            writer.member("pem", facts.pem)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("subject", facts.subject.printable)
+        writer.member("issuer", facts.issuer.printable)
+        writer.member("names", facts.names.map(\.printable))
+        writer.member("notBefore", facts.notBefore)
+        writer.member("notAfter", facts.notAfter)
+        writer.member("sha256", facts.sha256)
+        writer.member("spki", facts.spki)
+        writer.member("pem", facts.pem)
     }
 }

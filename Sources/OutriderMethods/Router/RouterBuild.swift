@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import OutriderEngine
-import OutriderHTTP
-import OutriderJSON
 import OutriderRPC
 
 /// Shows the request that a call of an endpoint would send, without sending it.

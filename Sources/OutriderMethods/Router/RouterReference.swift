@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import OutriderHTTP
 import OutriderJSON
-import OutriderRPC
 
 /// The router that a call is about.
 struct RouterReference: JSONDecodable {

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import OutriderEngine
-import OutriderHTTP
-import OutriderJSON
 import OutriderRPC
 
 /// Sends a request to an endpoint; the result has its response.

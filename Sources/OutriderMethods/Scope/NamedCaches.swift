@@ -3,7 +3,6 @@
 
 import OutriderEngine
 import OutriderHTTP
-import OutriderRPC
 import Synchronization
 
 /// The named caches of a user.

@@ -58,17 +58,15 @@ package final class RouterRecord: Holdable {
     }
 }
 
-extension RouterRecord: JSONEncodable {
+extension RouterRecord: ObjectShape {
     /// A RouterInfo of the contract, without its endpoints.
-    package func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("router", handle)
-            writer.member("name", router.name)
-            writer.member("baseUrl", router.baseURL.text)
-            writer.member("shared", isShared)
-            writer.member("source", source)
-            writer.member("endpoints", router.endpoints.count)
-        }
+    package func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("router", handle)
+        writer.member("name", router.name)
+        writer.member("baseUrl", router.baseURL.text)
+        writer.member("shared", isShared)
+        writer.member("source", source)
+        writer.member("endpoints", router.endpoints.count)
     }
 }
 

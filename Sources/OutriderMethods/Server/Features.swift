@@ -4,13 +4,11 @@
 package import OutriderJSON
 
 /// The features of this version, by name: the names of the contract's `x-outrider-features`.
-package struct Features: JSONEncodable {
+package struct Features: ObjectShape {
     static func contains(_ name: String) -> Bool { names.contains { $0.description == name } }
 
-    package func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            for name in Self.names { writer.member(name, true) }
-        }
+    package func encodeMembers(to writer: inout JSONWriter) {
+        for name in Self.names { writer.member(name, true) }
     }
 }
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import OutriderEngine
-import OutriderHTTP
 import OutriderJSON
-import OutriderRPC
 
 /// The params of a method for a single session, by default the default session.
 struct SessionParams: JSONDecodable {

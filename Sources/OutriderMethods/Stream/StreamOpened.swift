@@ -4,18 +4,16 @@
 import OutriderJSON
 
 /// The streams of a request, and its response if the call waited.
-struct StreamOpened: JSONEncodable {
+struct StreamOpened: ObjectShape {
     var request: Handle<RequestRecord>
     var stream: Handle<ReadStream>
     var also: [Handle<ReadStream>]
     var response: ResponseReply?
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("request", request)
-            writer.member("stream", stream)
-            if !also.isEmpty { writer.member("also", also) }
-            writer.member("response", response)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("request", request)
+        writer.member("stream", stream)
+        if !also.isEmpty { writer.member("also", also) }
+        writer.member("response", response)
     }
 }

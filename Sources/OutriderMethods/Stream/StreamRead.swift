@@ -40,7 +40,7 @@ struct StreamRead: Method {
         }
     }
 
-    struct Items: JSONEncodable, Sendable {
+    struct Items: ObjectShape, Sendable {
         var piece: StreamMachine.Piece
         var place: ItemLook.Place
         var end: Bool
@@ -59,25 +59,23 @@ struct StreamRead: Method {
             return bytes
         }
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                switch (place, piece.items.first?.content) {
-                case _ where raw != nil: writer.member("raw", true)
-                case (.base64, .data(let bytes)), (.text, .data(let bytes)):
-                    bytes.withUnsafeBytes { writer.member("base64", base64: $0) }
-                case (.base64, _): writer.member("base64", "")
-                case (.text, .text(let text)): writer.member("text", text)
-                case (.text, _): writer.member("text", "")
-                case (.values, _): writer.values(of: piece)
-                }
-                writer.member("offset", piece.offset)
-                if place != .base64 { writer.member("bytes", piece.bytes) }
-                writer.member("seq", piece.sequence)
-                writer.member("end", end)
-                if isTimedOut { writer.member("timedOut", true) }
-                writer.member("close", close)
-                if let failure = failure ?? piece.failure { writer.member("error", FailureShape(failure)) }
+        func encodeMembers(to writer: inout JSONWriter) {
+            switch (place, piece.items.first?.content) {
+            case _ where raw != nil: writer.member("raw", true)
+            case (.base64, .data(let bytes)), (.text, .data(let bytes)):
+                bytes.withUnsafeBytes { writer.member("base64", base64: $0) }
+            case (.base64, _): writer.member("base64", "")
+            case (.text, .text(let text)): writer.member("text", text)
+            case (.text, _): writer.member("text", "")
+            case (.values, _): writer.values(of: piece)
             }
+            writer.member("offset", piece.offset)
+            if place != .base64 { writer.member("bytes", piece.bytes) }
+            writer.member("seq", piece.sequence)
+            writer.member("end", end)
+            if isTimedOut { writer.member("timedOut", true) }
+            writer.member("close", close)
+            if let failure = failure ?? piece.failure { writer.member("error", FailureShape(failure)) }
         }
 
         var expectedBytes: Int { piece.expectedBytes }

@@ -27,15 +27,13 @@ struct StreamWrite: Method {
         }
     }
 
-    struct Result: JSONEncodable {
+    struct Result: ObjectShape {
         var accepted: Int
         var room: Int
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("accepted", accepted)
-                writer.member("room", room)
-            }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("accepted", accepted)
+            writer.member("room", room)
         }
     }
 

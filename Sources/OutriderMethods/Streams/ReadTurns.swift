@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import OutriderEngine
 import OutriderRPC
 
 /// Turns for reads: reads of a TCP stream queue in order, other streams allow a single read at a time. Also the other

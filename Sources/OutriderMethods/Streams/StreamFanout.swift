@@ -3,7 +3,6 @@
 
 package import OutriderEngine
 package import OutriderHTTP
-import OutriderJSON
 package import OutriderRPC
 import Synchronization
 

@@ -3,7 +3,6 @@
 
 import OutriderHTTP
 import OutriderJSON
-import OutriderRPC
 
 /// The TLS of a stream: `{serverName, alpn}`, or true.
 struct TCPSecurityParameter: JSONDecodable {

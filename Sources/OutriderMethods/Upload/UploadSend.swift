@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import OutriderHTTP
-import OutriderJSON
 import OutriderRPC
 
 /// Sends a request with a body, and returns its response.

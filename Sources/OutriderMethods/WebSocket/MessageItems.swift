@@ -109,7 +109,7 @@ struct MessageItems: ItemScanner {
 }
 
 /// The state of the connection behind a WebSocket, as a control record: `{"socket":{"kind":…}}`.
-struct SocketState: JSONEncodable {
+struct SocketState: ObjectShape {
     enum Kind: String { case open, reconnecting, closing, dropped }
 
     static let prefix = Array(#"{"socket":{"#.utf8)
@@ -124,19 +124,17 @@ struct SocketState: JSONEncodable {
     /// Messages that were dropped since the last state.
     var dropped = 0
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("kind", kind.rawValue)
-            writer.member("attempt", attempt)
-            writer.member("protocol", subprotocol)
-            if let after {
-                writer.name("after")
-                writer.value(after)
-            }
-            writer.member("code", code)
-            if let reason, !reason.isEmpty { writer.member("reason", reason) }
-            if dropped > 0 { writer.member("dropped", dropped) }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("kind", kind.rawValue)
+        writer.member("attempt", attempt)
+        writer.member("protocol", subprotocol)
+        if let after {
+            writer.name("after")
+            writer.value(after)
         }
+        writer.member("code", code)
+        if let reason, !reason.isEmpty { writer.member("reason", reason) }
+        if dropped > 0 { writer.member("dropped", dropped) }
     }
 
     var record: [UInt8] {

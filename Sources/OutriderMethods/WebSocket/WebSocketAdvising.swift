@@ -3,7 +3,6 @@
 
 import OutriderEngine
 import OutriderHTTP
-import OutriderRPC
 
 extension WebSocketSource: RequestParticipant {
     /// The handshake goes along everywhere.

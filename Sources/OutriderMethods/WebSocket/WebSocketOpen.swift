@@ -150,21 +150,19 @@ struct WebSocketOpen: Method {
         }
     }
 
-    struct Result: JSONEncodable {
+    struct Result: ObjectShape {
         var request: Handle<RequestRecord>
         /// Nil if the WebSocket was refused.
         var stream: Handle<ReadStream>?
         var agreement: WebSocketHandshake.Agreement?
         var response: ResponseReply?
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("request", request)
-                writer.member("stream", stream)
-                writer.member("protocol", agreement?.subprotocol)
-                writer.member("extensions", agreement?.extensions)
-                writer.member("response", response)
-            }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("request", request)
+            writer.member("stream", stream)
+            writer.member("protocol", agreement?.subprotocol)
+            writer.member("extensions", agreement?.extensions)
+            writer.member("response", response)
         }
     }
 

@@ -32,15 +32,13 @@ struct WebSocketSend: Method {
         }
     }
 
-    struct Result: JSONEncodable {
+    struct Result: ObjectShape {
         var sent: Int
         var room: Int
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("sent", sent)
-                writer.member("room", room)
-            }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("sent", sent)
+            writer.member("room", room)
         }
     }
 

@@ -21,8 +21,6 @@ package struct ServerLimits: Sendable {
     /// How long a message waits for memory. Default 30 s.
     package var memoryPatience = Duration.seconds(30)
 
-    package init() {}
-
     /// The limits by their names in `server.info`.
     package var named: [(name: StaticString, value: Int)] {
         [

@@ -3,7 +3,6 @@
 
 import CBrotli
 import NIOCore
-import OutriderHTTP
 
 /// Compresses a body with brotli (RFC 7932).
 // proof: one call at a time, which is what its owners see to.

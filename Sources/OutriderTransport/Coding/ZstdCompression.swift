@@ -3,7 +3,6 @@
 
 import CZstd
 import NIOCore
-import OutriderHTTP
 
 /// Compresses a body into a single zstd frame (RFC 8878).
 // proof: one call at a time, which is what its owners see to.

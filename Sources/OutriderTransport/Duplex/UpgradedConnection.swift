@@ -3,7 +3,6 @@
 
 package import NIOCore
 import NIOSSL
-import OutriderHTTP
 
 /// Receives the events of an upgraded connection. Everything happens on its event loop.
 package protocol UpgradedConnectionUser: AnyObject {

@@ -6,7 +6,7 @@ import OutriderHTTP
 
 /// The shared part of attempts that use a connection of their own: opening the connection, and reading from it.
 /// Everything happens on the pool's loop.
-protocol UpgradedRunner: BodyRunner, HoldableRunner {
+protocol UpgradedRunner: BodyRunner {
     var attempt: Attempt { get }
     var key: PoolKey { get }
     var wiring: Wiring { get }

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import NIOCore
-import NIOPosix
 import OutriderHTTP
 
 /// Writes the body of a request that did not go out with its head: in pieces, at most two ahead of the kernel,

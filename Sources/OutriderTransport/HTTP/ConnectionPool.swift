@@ -50,7 +50,6 @@ final class ConnectionPool: @unchecked Sendable {
     private var expiryTime = 0.0
     /// The earliest time limit of an idle or shared connection; `distantFuture` without TLS.
     private var firstEnd = NIODeadline.distantFuture
-    private var isClosed = false
 
     /// The connections of each client, including connections that are being opened. For `ConnectionPoolShares`.
     var shares: FairQueue
@@ -86,10 +85,6 @@ final class ConnectionPool: @unchecked Sendable {
         _ waiter: any PoolWaiter, isReplay: Bool = false, avoiding: PoolMachine.ConnectionID? = nil
     ) -> PoolMachine.WaiterID? {
         loop.assertInEventLoop()
-        guard !isClosed else {
-            waiter.refused(HTTPFailure(.sessionInvalidated, "the service is stopping", phase: .queue))
-            return nil
-        }
         endUnreachable()
         if firstEnd != .distantFuture, firstEnd <= .now() { endOverdue() }
         let id = makeID()
@@ -148,7 +143,6 @@ final class ConnectionPool: @unchecked Sendable {
         case .keep: keep(connection, evicting: nil)
         case .evict(let oldest): keep(connection, evicting: oldest)
         }
-        if isClosed { closeIdle() }
     }
 
     /// The connection is idle from now on, unless another client waits for its place.
@@ -231,7 +225,6 @@ final class ConnectionPool: @unchecked Sendable {
         case .idle(.evict(let oldest)): keep(connection, evicting: oldest)
         case .idle: keep(connection, evicting: nil)
         }
-        if isClosed { closeIdle() }
     }
 
     /// The server allows more attempts at once, or fewer.
@@ -267,7 +260,7 @@ final class ConnectionPool: @unchecked Sendable {
 
     func isKnownToNeedHTTP11(_ key: PoolKey) -> Bool { plainOrigins.contains(key, now: now) }
 
-    // MARK: idle connections, and the end
+    // MARK: idle connections
 
     /// A connection has ended while idle.
     func idleEnded(_ connection: any AttemptConnection) {
@@ -322,25 +315,12 @@ final class ConnectionPool: @unchecked Sendable {
     /// Closes all idle connections.
     func flush() {
         loop.assertInEventLoop()
-        closeIdle()
-    }
-
-    /// Closes idle connections, now and later, lets shared connections end after their last request, and refuses new
-    /// requests.
-    func close() {
-        loop.assertInEventLoop()
-        isClosed = true
-        closeIdle()
-    }
-
-    private func closeIdle() {
         spares.close()
         expiry?.cancel()
         expiry = nil
         for connection in idle.values {
             dropIdle(connection)
         }
-        if isClosed { shared.values.forEach { $0.drain() } }
     }
 
     /// Seconds, for the machine.

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A runner whose attempt can be suspended: nothing is written or read, and its clock stands still.
-protocol HoldableRunner: PausingRunner, AttemptControl {
+/// A runner whose attempt can be suspended: nothing is written or read, and its clock stands still. The clock stops
+/// during callbacks to a client, too.
+protocol HoldableRunner: Timed, AttemptControl {
+    var observer: any AttemptObserver { get }
+    var pool: ConnectionPool { get }
+    var clock: AttemptClock { get set }
     var isHeld: Bool { get set }
     /// Whether the attempt has ended.
     var isOver: Bool { get }
@@ -28,5 +32,14 @@ extension HoldableRunner {
         isHeld = false
         clock.thaw()
         holdEnded()
+    }
+
+    /// A callback about the server or a key begins or ends.
+    func callbackRuns(_ isCallbackRunning: Bool) {
+        observer.callbackRuns(isCallbackRunning)
+        // the end of the hold thaws the clock
+        if isHeld { return }
+        if isCallbackRunning { clock.freeze() } else { clock.thaw() }
+        pool.deadlines.movedUp(self)
     }
 }

@@ -5,7 +5,7 @@ import NIOCore
 import OutriderHTTP
 
 /// An attempt whose response has a body. On the pool's loop, unless stated otherwise.
-protocol BodyRunner: PausingRunner, Sendable {
+protocol BodyRunner: HoldableRunner, Sendable {
     /// The next piece; nil if the caller must wait.
     func tryNext() -> Result<ByteBuffer?, HTTPFailure>?
     func poll(_ completion: @escaping BodyQueue.Hand) -> Result<ByteBuffer?, HTTPFailure>?

@@ -4,7 +4,6 @@
 import FoundationEssentials
 import Glibc
 import OutriderHTTP
-import SwiftASN1
 import X509
 
 /// What speaks against the certificates of a server, in words: the first thing that a person would want to know.
