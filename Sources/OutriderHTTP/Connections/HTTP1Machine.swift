@@ -116,8 +116,8 @@ package struct HTTP1Machine: ~Copyable {
             let (framing, clear) = try BodyFraming.of(head, to: exchange.method)
             exchange.framing = framing
             let options = ConnectionOptions(head)
-            // the steps before the login need the same connection
-            let isLogin = exchange.logsIn && head.status != 401 && head.status != 407
+            // the next step of a login needs the same connection
+            let isLogin = exchange.logsIn && !ConnectionLogin.goesOn(after: head)
             exchange.reusable = clear && options.staysOpen && !isLogin
             idleSeconds = options.idleSeconds
             state = .busy(exchange)

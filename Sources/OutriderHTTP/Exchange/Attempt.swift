@@ -198,15 +198,9 @@ package struct Attempt: Sendable {
 }
 
 extension Attempt {
-    /// Whether the server takes later requests on the same connection for requests of the same user: NTLM and Negotiate
-    /// authenticate a connection (RFC 4559 section 6), while other schemes authenticate a request.
+    /// Whether the request logs its connection in (``ConnectionLogin``).
     package var logsIn: Bool {
-        fields.list.contains { field in
-            guard HTTPFields.same(field.name, "Authorization") || HTTPFields.same(field.name, "Proxy-Authorization")
-            else { return false }
-            let scheme = String(field.value.prefix { $0 != " " })
-            return HTTPFields.same(scheme, "NTLM") || HTTPFields.same(scheme, "Negotiate")
-        }
+        fields.list.contains { HTTPFields.same($0.name, "Authorization") && ConnectionLogin.isStep($0.value) }
     }
 
     /// The sent bytes before compression, and on the wire if these differ: in proportion for a body that was compressed

@@ -114,21 +114,26 @@ import Testing
     }
 
     @Test(arguments: [
-        ("NTLM TlRMTVNTUAAD", 200, false), ("ntlm TlRMTVNTUAAD", 404, false), ("Negotiate YII=", 200, false),
-        // the step before the login
-        ("NTLM TlRMTVNTUAAB", 401, true), ("Negotiate YII=", 407, true),
-        ("Basic YTpi", 200, true), ("Bearer NTLM", 200, true), ("NTLMv3 x", 200, true),
+        ("NTLM TlRMTVNTUAAD", 200, "", false), ("ntlm\tTlRMTVNTUAAD", 404, "", false),
+        ("Negotiate YII=", 200, "", false),
+        ("NTLM TlRMTVNTUAAB", 401, "NTLM TlRMTVNTUAAC", true), ("Negotiate YII=", 401, "Basic, negotiate YIQ=", true),
+        // the user is known, and is refused this resource
+        ("NTLM TlRMTVNTUAAD", 401, "", false), ("NTLM TlRMTVNTUAAD", 401, "Negotiate, NTLM", false),
+        ("NTLM TlRMTVNTUAAD", 200, "NTLM TlRMTVNTUAAC", false),
+        ("Basic YTpi", 200, "", true), ("Bearer NTLM", 200, "", true), ("NTLMv3 x", 200, "", true),
     ])
-    func `a connection that is logged in carries no other request`(value: String, status: Int, reuse: Bool) throws {
-        for name in ["Authorization", "proxy-authorization"] {
-            let url = try HTTPURL(parsing: "http://a.test/")
-            let attempt = Attempt(method: "GET", url: url, fields: [.init(name, value)])
-            var machine = HTTP1Machine()
-            #expect(machine.begin(method: "GET", logsIn: attempt.logsIn) == true)
-            machine.requestSent()
-            _ = try machine.headReceived(Self.head(status, Self.five))
-            #expect(machine.bodyEnded() == (reuse ? .reuse : .close))
-        }
+    func `a connection that is logged in carries no other request`(
+        value: String, status: Int, challenge: String, reuse: Bool
+    ) throws {
+        let url = try HTTPURL(parsing: "http://a.test/")
+        let attempt = Attempt(method: "GET", url: url, fields: [.init("authorization", value)])
+        var machine = HTTP1Machine()
+        #expect(machine.begin(method: "GET", logsIn: attempt.logsIn) == true)
+        machine.requestSent()
+        var fields = Self.five
+        if !challenge.isEmpty { fields.add("www-authenticate", challenge) }
+        _ = try machine.headReceived(Self.head(status, fields))
+        #expect(machine.bodyEnded() == (reuse ? .reuse : .close))
     }
 
     @Test func `several connection fields count as one list`() throws {
