@@ -58,7 +58,7 @@ final class ReadyAttempt: PolledAttempt, AttemptResponseBody, @unchecked Sendabl
     var expectedBytes: Int64? {
         switch source {
         case .cache(_, _, let body): Int64(body.readableBytes)  // safe: an Int is an Int64
-        case .cassette: head.expectedBytes
+        case .cassette: head.expectedBytes(to: "GET")
         }
     }
 

@@ -270,8 +270,7 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
     // MARK: the script
 
     private func run(_ given: PreparedScript) {
-        let status = given.value.head?.status
-        let script = given.paced(hasBody: attempt.method != "HEAD" && status != 204 && status != 304)
+        let script = given.paced(hasBody: given.value.head?.hasBody(to: attempt.method) ?? true)
         source = .script(script, next: 0)
         let hasHead = script.value.head != nil
         wait(script.value.delay, isReal: !hasHead && script.value.failure != nil) { self.head(script) }
@@ -287,7 +286,8 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
                 AttemptResponse(
                     status: head.status, reason: head.reason, version: head.version, fields: head.fields,
                     body: PolledBody(
-                        self, expectedBytes: head.expectedBytes, trailers: script.value.trailers, origin: origin))))
+                        self, expectedBytes: head.expectedBytes(to: attempt.method), trailers: script.value.trailers,
+                        origin: origin))))
     }
 
     /// A recorded WebSocket is open.

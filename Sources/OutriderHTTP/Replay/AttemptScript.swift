@@ -169,8 +169,12 @@ extension HTTPFailure {
 }
 
 extension AttemptScript.Head {
+    /// Whether a response to the method may have a body (RFC 9110 section 6.4.1).
+    package func hasBody(to method: String) -> Bool { method != "HEAD" && status != 204 && status != 304 }
+
     /// The declared length of the body; nil if none is declared, or that of a coding that the body no longer has.
-    package var expectedBytes: Int64? {
+    package func expectedBytes(to method: String) -> Int64? {
+        guard hasBody(to: method) else { return 0 }
         if !isCoded, fields.contains("Content-Encoding") { return nil }
         return fields.first("Content-Length").flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
     }

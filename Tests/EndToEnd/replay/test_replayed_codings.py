@@ -61,6 +61,21 @@ def test_a_coded_body_that_was_declared_too_long_plays_as_too_long(tape, part):
     assert played["error"] == recorded["error"] and played["error"]["code"] == 1411
 
 
+@pytest.mark.parametrize("coding", ["", "Content-Encoding: gzip\r\n"])
+@pytest.mark.parametrize("method, status", [("HEAD", "200 OK"), ("GET", "304 Not Modified")])
+def test_a_length_without_a_body_is_no_long_body(tape, method, status, coding):
+    """A response to HEAD, and a 304, declare the length of a body that they do not have."""
+    response = f"HTTP/1.1 {status}\r\nETag: \"a\"\r\n{coding}Content-Length: 96\r\n\r\n".encode()
+    wish = {"method": method, "maxBody": 5, "decode": False}
+    with Capture(response=response) as capture, fresh() as wire:
+        start(wire, tape)
+        assert get(wire, url := capture.url(), **wish)["ok"]
+        stop(wire)
+    with fresh() as wire:
+        start(wire, tape)
+        assert get(wire, url, **wish)["ok"]
+
+
 def test_a_secret_in_a_coded_body_is_masked(tape):
     response, _ = packed(b'{"access_token":"hush-hush-hush","a":1}', "application/json")
     with Capture(response=response) as capture, fresh() as wire:
