@@ -215,7 +215,9 @@ package final class Exchange: Sendable {
     }
 
     private func carry(on loop: any EventLoop) {
-        guard givenCache != nil || plan?.plan.sessionConnections != nil else { return drive(on: loop) }
+        // a cache that is not used removes entries under its locks alone
+        let usesCache = givenCache?.spec.isUnused == false
+        guard usesCache || plan?.plan.sessionConnections != nil else { return drive(on: loop) }
         let shared = environment.transport.sharedLoop
         if shared === loop { return drive(on: loop) }
         // a stored response in memory shares locks alone
