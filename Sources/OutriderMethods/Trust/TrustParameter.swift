@@ -160,9 +160,10 @@ enum CertificateText {
     static func certificates(_ text: String, isBundle: Bool = false) throws(JSONComplaint) -> [[UInt8]] {
         let blocks = PEMBlock.all(in: text).filter { $0.label == "CERTIFICATE" }.map(\.bytes)
         let readable = blocks.filter { CertificateScanner($0) != nil }
-        guard !readable.isEmpty else { throw JSONComplaint("must be PEM text with BEGIN CERTIFICATE lines") }
-        if !isBundle, let index = blocks.firstIndex(where: { CertificateScanner($0) == nil }) {
-            throw JSONComplaint("holds \(blocks.count) certificates, and the one with index \(index) cannot be read")
+        guard !blocks.isEmpty else { throw JSONComplaint("must be PEM text with BEGIN CERTIFICATE lines") }
+        if !isBundle || readable.isEmpty, let index = blocks.firstIndex(where: { CertificateScanner($0) == nil }) {
+            throw JSONComplaint(
+                "must hold certificates that can be read: the one with index \(index) of \(blocks.count) cannot")
         }
         return readable
     }
