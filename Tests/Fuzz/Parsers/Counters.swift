@@ -9,6 +9,10 @@ import Glibc
 
 private let groupSize = 512
 private let zeros = [UInt8](repeating: 0, count: groupSize)
+/// Counters of nothing before each group: libFuzzer numbers depths of the stack behind its last counter.
+private let gapSize = 24
+nonisolated(unsafe) private let gap = UnsafeMutablePointer<UInt8>.zeros(gapSize)
+nonisolated(unsafe) private let gapPlaces = UnsafeMutablePointer<CounterPlace>.zeros(gapSize)
 nonisolated(unsafe) private var counters = UnsafeMutableBufferPointer<UInt8>(start: nil, count: 0)
 /// The place in the program of each counter.
 nonisolated(unsafe) private var places = UnsafeMutableBufferPointer<CounterPlace>(start: nil, count: 0)
@@ -32,12 +36,24 @@ func holdGroups() {
     untouched = stride(from: 0, to: counters.count, by: groupSize).map { $0..<min($0 + groupSize, counters.count) }
 }
 
+extension UnsafeMutablePointer {
+    fileprivate static func zeros(_ count: Int) -> Self {
+        let memory = UnsafeMutableRawPointer.allocate(
+            byteCount: count * MemoryLayout<Pointee>.stride, alignment: 16
+        )
+        memset(memory, 0, count * MemoryLayout<Pointee>.stride)
+        return memory.bindMemory(to: Pointee.self, capacity: count)
+    }
+}
+
 /// Hands libFuzzer the groups that the last input has touched first.
 func showTouchedGroups() {
     guard let counters = counters.baseAddress, let places = places.baseAddress else { return }
     var isTouched = false
     for group in untouched where memcmp(counters + group.lowerBound, zeros, group.count) != 0 {
         isTouched = true
+        __real___sanitizer_cov_8bit_counters_init(gap, gap + gapSize)
+        __real___sanitizer_cov_pcs_init(gapPlaces, gapPlaces + gapSize)
         __real___sanitizer_cov_8bit_counters_init(counters + group.lowerBound, counters + group.upperBound)
         __real___sanitizer_cov_pcs_init(places + group.lowerBound, places + group.upperBound)
     }

@@ -125,7 +125,7 @@ private struct Handshake: Equatable {
 func tunnels(_ input: Input) {
     let single = input.bytes.prefix(600).map { [$0] }
     connect(input, single)
-    guard let url = try? HTTPURL(parsing: "http://a.test:4660/") else { return }
+    guard let url = try? HTTPURL(parsing: "http://a.test:4660/") else { return expect(false, "a URL without a fault") }
     for user in [nil, UserCredential("me", "secret")] {
         let targets: [(SOCKSMachine.Target, [UInt8])] = [
             (.name("a.test"), [3, 6] + Array("a.test".utf8)), (.address([10, 0, 0, 1]), [1, 10, 0, 0, 1]),

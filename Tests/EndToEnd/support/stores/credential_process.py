@@ -276,7 +276,7 @@ class Service:
             for line in maps:
                 place, rights = line.split()[:2]
                 # the code of files, half of all, is never written to
-                is_code = "x" in rights and "/" in line
+                is_code = "x" in rights and "w" not in rights and "/" in line
                 if "r" not in rights or is_code or line.rstrip().endswith(("[vvar]", "[vsyscall]", "[vvar_vclock]")):
                     continue
                 start, end = (int(number, 16) for number in place.split("-"))
