@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import select
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,11 +16,16 @@ from typing import Any
 
 import outrider
 import pytest
-from peers import ROOT, Peer
+from outrider._connection import discovery, greenlets
+from peers import ROOT, Peer, Scripted
+from test_websockets import frame, shake
 
-PROGRAM = """
-from gevent import monkey
-monkey.patch_all()
+PATCHED = "from gevent import monkey\nmonkey.patch_all()\n"
+
+# the client is loaded when its name is asked for
+LATE = "import outrider\noutrider.Client\n" + PATCHED
+
+AT_THE_SAME_TIME = """
 import gevent, outrider, sys
 client = outrider.Client(socket=sys.argv[1])
 waiting = gevent.spawn(client.get, sys.argv[2] + "/delay/600")
@@ -30,16 +36,50 @@ waiting.kill(timeout=20)
 assert waiting.dead and client.get(sys.argv[2] + "/json").ok
 """
 
+IN_ANY_ORDER = """
+import gevent, outrider, sys
+client = outrider.Client(socket=sys.argv[1])
+all = [gevent.spawn(client.get, sys.argv[2] + path) for path in ("/delay/0.3", "/bytes/700000", "/json")]
+gevent.joinall(all, raise_error=True)
+"""
+
+TOGETHER = """
+import gevent, outrider, sys
+with outrider.Client(command=[sys.argv[1], "serve", "--stdio"]) as client:
+    before = len(client.call("session.list")["sessions"])
+    session = client.session(headers={"A": "b"})
+    all = [gevent.spawn(session.get, sys.argv[2] + "/json") for _ in range(10)]
+    gevent.joinall(all, raise_error=True)
+    assert len(client.call("session.list")["sessions"]) == before + 1
+    for patience in (None, 60):
+        ws = client.websocket(sys.argv[3])
+        all = [gevent.spawn(ws.recv, patience) for _ in range(2)]
+        gevent.sleep(0)
+        ws.send("now")
+        gevent.joinall(all, raise_error=True)
+        assert sorted(one.value for one in all) == ["one", "two"]
+        ws.close()
+"""
+
+HUNG_UP = """
+from _socket import socketpair
+from outrider._connection.discovery import is_hung_up
+one, other = socketpair()
+other.send(b"x")
+assert not is_hung_up(one)
+other.close()
+assert is_hung_up(one)
+"""
+
 
 @pytest.fixture
 def polls(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
     """The waits of a program that looks like one of gevent."""
     found: list[float | None] = []
-    true = select.poll
 
     class Poll:
         def __init__(self) -> None:
-            self._true = true()
+            self._true = select.poll()
 
         def register(self, *arguments: Any) -> None:
             self._true.register(*arguments)
@@ -48,9 +88,8 @@ def polls(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
             found.append(timeout)
             return self._true.poll(timeout)
 
-    monkeypatch.setattr(select, "poll", Poll)
-    monkeypatch.setitem(sys.modules, "gevent.monkey", SimpleNamespace(is_module_patched=lambda name: name == "socket"))
-    monkeypatch.delitem(sys.modules, "outrider._connection.greenlets", raising=False)
+    monkeypatch.setattr(greenlets, "poll", Poll)
+    monkeypatch.setattr(discovery, "ON_GREENLETS", True)
     return found
 
 
@@ -74,7 +113,46 @@ def test_a_wait_in_the_poll_of_gevent_ends_in_time(peer: Callable[..., Peer], po
     assert polls and polls[-1] is not None
 
 
-@pytest.mark.skipif(find_spec("gevent") is None, reason="gevent is not installed")
-def test_greenlets_of_gevent_wait_at_the_same_time(service: str, origin: str) -> None:
+def test_reads_wait_as_ever_where_the_threads_are_not_those_of_gevent(
+    monkeypatch: pytest.MonkeyPatch, service: str, origin: str, polls: list[float | None]
+) -> None:
+    seems = SimpleNamespace(is_module_patched=lambda name: name == "socket", get_original=lambda _, name: select.poll)
+    monkeypatch.setitem(sys.modules, "gevent.monkey", seems)
+    monkeypatch.setattr(discovery, "ON_GREENLETS", False)
+    with outrider.Client(socket=service) as client:
+        assert client.get(f"{origin}/bytes/9").size == 9
+    assert not polls
+
+
+def run(program: str, *arguments: str) -> None:
+    if find_spec("gevent") is None:
+        pytest.skip("gevent is not installed; scripts/setup --test installs it")
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "clients/python/src")}
-    subprocess.run([sys.executable, "-c", PROGRAM, service, origin], env=environment, check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", program, *arguments], env=environment, check=True, timeout=120)
+
+
+def test_greenlets_of_gevent_wait_at_the_same_time(service: str, origin: str) -> None:
+    run(PATCHED + AT_THE_SAME_TIME, service, origin)
+
+
+@pytest.mark.parametrize("patch", [LATE, PATCHED.replace("all()", "all(thread=False)")])
+def test_greenlets_whose_locks_are_not_those_of_gevent_wait_one_after_another(
+    service: str, origin: str, patch: str
+) -> None:
+    run(patch + IN_ANY_ORDER, service, origin)
+
+
+def test_greenlets_of_gevent_share_a_session_and_a_websocket(
+    binary: str, origin: str, scripted: Callable[..., Scripted]
+) -> None:
+    def talk(stream: socket.socket) -> None:
+        shake(stream)
+        stream.recv(65536)
+        stream.sendall(frame(1, b"one") + frame(1, b"two"))
+        stream.recv(65536)
+
+    run(PATCHED + TOGETHER, binary, origin, scripted(talk).url.replace("http", "ws"))
+
+
+def test_a_program_of_gevent_sees_that_a_service_has_hung_up() -> None:
+    run(PATCHED + HUNG_UP)

@@ -175,6 +175,16 @@ def test_long_fields_are_written_as_the_service_writes_short_ones(
         assert (again["body"], again["headers"]) == (seen["body"], seen["headers"])
 
 
+def test_data_beside_files_is_never_a_body(client: Client, origin: str) -> None:
+    """Whatever its length: such data are the fields of the form."""
+    for data in (b"x", OCTETS):
+        with pytest.raises(TypeError, match="data beside files must be a mapping or pairs, not bytes"):
+            client.post(f"{origin}/echo", data=data, files={"f": b"y"})
+    pairs = zip(["title"], ["wolves"])
+    assert "wolves" in client.post(f"{origin}/echo", data=pairs, files={"f": b"y"}).json()["body"]
+    assert client.post(f"{origin}/echo", data=iter([b"wolves"]), files={}).json()["body"] == "wolves"
+
+
 @pytest.mark.usefixtures("short_messages")
 def test_a_form_with_more_long_parts_than_streams(client: Client, origin: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The parts that are left go in the message while there is room, and else the error tells what to do."""

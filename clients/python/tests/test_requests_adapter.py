@@ -8,6 +8,7 @@ import gc
 import io
 import socket
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -180,6 +181,33 @@ def test_a_program_that_does_not_read_holds_the_server_up(
     assert held < 30_000_000
     r.close()
     assert over.wait(20)
+
+
+def test_threads_that_read_the_same_body_lose_no_bytes(
+    session: requests.Session, scripted: Callable[..., Scripted]
+) -> None:
+    content = bytes(range(251)) * 20_000
+
+    def talk(stream: socket.socket) -> None:
+        request_head(stream)
+        stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(content) + content)
+
+    r = session.get(scripted(talk).url, stream=True)
+    file: Any = r.raw._fp
+    found: list[bytes] = []
+
+    def read() -> None:
+        while piece := file.read1(1000):
+            found.append(piece)
+
+    threads = [threading.Thread(target=read, daemon=True) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    lost = Counter(content) - Counter(b"".join(found))
+    assert not lost
+    assert file.closed
 
 
 def test_a_response_that_is_dropped_ends_its_request(

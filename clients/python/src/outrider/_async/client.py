@@ -99,7 +99,7 @@ class AsyncClient(AsyncCalls, AsyncVerbs, AsyncClosing):
             response = await send(self, method, url, options)
             await self._load(response, options.get("body_to"))  # async
             return response
-        if "data" in options:
+        if "data" in options and not options.get("files"):
             data = options["data"]
             # in a message, as base64, long bytes would take four times their memory
             if comes_in_pieces(data) or (isinstance(data, (bytes, bytearray)) and len(data) > LONGEST_MESSAGE):

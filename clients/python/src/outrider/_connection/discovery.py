@@ -32,6 +32,7 @@ from _socket import socket as Socket
 from .._protocol.exceptions import ProtocolError, ServerNotFound
 from .._protocol.frames import PROTOCOL, decode
 from .._protocol.hints import IO, Popen, Sequence
+from .waiters import ON_GREENLETS
 
 START_SECONDS = 30.0
 """How long ``outrider get-socket`` may take. The command waits for the service's own sign, so this limit is a last
@@ -267,9 +268,10 @@ def connect(path: str, is_default: bool) -> Socket:
 
 
 def _kind() -> type[Socket]:
-    """The class of sockets: gevent replaces ``socket.socket``, which costs too much to import, and not this one."""
-    monkey = sys.modules.get("gevent.monkey")
-    if monkey is None or not monkey.is_module_patched("socket"):
+    """The class of sockets: gevent replaces ``socket.socket``, which costs too much to import, and not this one.
+
+    A read that lets other greenlets run needs locks that do so, too."""
+    if not ON_GREENLETS:
         return Socket
     from .greenlets import Yielding
 
@@ -313,8 +315,11 @@ def check_peer(stream: Socket, path: str) -> None:
 
 def is_hung_up(stream: Socket) -> bool:
     """Whether the other end of a connection is closed, though bytes of it may still be unread."""
-    from select import POLLHUP, poll
+    import select
 
+    monkey = sys.modules.get("gevent.monkey")
+    # the poll of gevent finds nothing but bytes, and lets other greenlets run
+    poll = select.poll if monkey is None else monkey.get_original("select", "poll")
     waiting = poll()
-    waiting.register(stream, POLLHUP)
+    waiting.register(stream, select.POLLHUP)
     return bool(waiting.poll(0))

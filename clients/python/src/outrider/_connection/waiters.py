@@ -17,6 +17,9 @@ CALLED_BACK = 56
 REPLIED = 30.0
 """Seconds in which a function replies: the default of the service, after which it gives up the callback."""
 
+ON_GREENLETS = str(get_ident.__module__).startswith("gevent")
+"""Whether gevent had replaced the threads when this module was loaded, and with them the locks of the connections."""
+
 VIGIL = 1.0
 """Seconds after which a follower checks that another thread reads."""
 
@@ -38,6 +41,16 @@ def atomic_acquire(lock: LockType | RLock, seconds: float = 0.0) -> Iterator[boo
     between the two. The lock is tried once, or waited for at most ``seconds``.
     """
     return map(lock.acquire, (True,), (min(seconds, TIMEOUT_MAX),)) if seconds else map(lock.acquire, (False,))
+
+
+def reentrant_lock() -> Any:
+    """A lock that its thread, or greenlet, may take again."""
+    if not ON_GREENLETS:
+        return RLock()
+    # gevent replaces the lock of threading, and leaves that of _thread
+    import threading
+
+    return threading.RLock()
 
 
 class Waiter:
@@ -183,7 +196,7 @@ class Turns:
         """The lock of this process: in the parent of a fork, a thread may hold another one. Raises in a signal handler
         or a finalizer that interrupts a turn of its own thread, and would wait for itself."""
         me = os.getpid()
-        lock = self._locks.get(me) or self._locks.setdefault(me, RLock())
+        lock = self._locks.get(me) or self._locks.setdefault(me, reentrant_lock())
         if lock._is_owned():
             raise nested("a read")
         return lock

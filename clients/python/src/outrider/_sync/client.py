@@ -99,7 +99,7 @@ class Client(Calls, Verbs, Closing):
 
             response = send(self, method, url, options)
             return response
-        if "data" in options:
+        if "data" in options and not options.get("files"):
             data = options["data"]
             # in a message, as base64, long bytes would take four times their memory
             if comes_in_pieces(data) or (isinstance(data, (bytes, bytearray)) and len(data) > LONGEST_MESSAGE):

@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from _thread import RLock
-
+from .._connection.waiters import reentrant_lock
 from .._protocol.hints import Any, Callable, Iterable, Iterator, Mapping
 from .._protocol.models import Event
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 # a signal handler may make what its thread is making
-SerialLock = RLock
+SerialLock = reentrant_lock
 
 
 def settled(value: Any) -> Any:
