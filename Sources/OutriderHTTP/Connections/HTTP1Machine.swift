@@ -117,7 +117,7 @@ package struct HTTP1Machine: ~Copyable {
             exchange.framing = framing
             let options = ConnectionOptions(head)
             // the next step of a login needs the same connection
-            let isLogin = exchange.logsIn && !ConnectionLogin.goesOn(after: head)
+            let isLogin = exchange.logsIn && !ConnectionLogin.asksForAnotherStep(head)
             exchange.reusable = clear && options.staysOpen && !isLogin
             idleSeconds = options.idleSeconds
             state = .busy(exchange)

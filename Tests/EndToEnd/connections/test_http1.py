@@ -58,7 +58,7 @@ def test_a_connection_with_time_left_is_used_again(wire, value):
 
 
 class LoggingIn(Keeping):
-    """Knows the user of a connection from the last message of NTLM on. The path /denied is for others."""
+    """Knows the user of a connection from the last message of NTLM on. The user may not have the path /denied."""
 
     def __init__(self):
         super().__init__(b"")
@@ -71,7 +71,7 @@ class LoggingIn(Keeping):
             while field := reader.readline().strip():
                 is_known = is_known or field == b"Authorization: NTLM three"
                 if field == b"Authorization: NTLM one":
-                    challenge = "NTLM two"
+                    challenge = "NTLM TlRMTVNTUAACtwo"
             self.note(self.arrived, path)
             status = "200 OK" if is_known and path != "/denied" else "401 Unauthorized"
             head = f"HTTP/1.1 {status}\r\nWWW-Authenticate: {challenge}\r\nContent-Length: 0\r\n\r\n"
