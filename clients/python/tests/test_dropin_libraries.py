@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import gzip
+import signal
 import socket
 import threading
 from collections.abc import Callable
@@ -160,3 +161,52 @@ def test_a_body_of_known_length_is_not_chunked(session: requests.Session, origin
 def test_requests_ntlm_finds_no_certificate(session: requests.Session, origin: str) -> None:
     response = session.get(f"{origin}/bytes/9", stream=True)
     assert not hasattr(response.raw._fp.fp.raw._sock, "getpeercert")
+
+
+class Enough(Exception):
+    """What a signal handler raises."""
+
+
+def test_a_signal_handler_does_not_wait_for_a_body_that_another_thread_reads(
+    client: Client, scripted: Callable[..., Scripted]
+) -> None:
+    go, main = threading.Event(), threading.get_ident()
+
+    def talk(stream: socket.socket) -> None:
+        request_head(stream)
+        stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+        go.wait(60)
+        stream.sendall(b"ok")
+
+    session = requests.Session()
+    session.mount("http://", Adapter(client=client))
+    response = session.get(scripted(talk).url, stream=True)
+    file: Any = response.raw._fp
+    connection: Any = client._connection
+    found: list[bytes] = []
+    thread = threading.Thread(target=lambda: found.append(file.read1(9)), daemon=True)
+
+    def read(*_: Any) -> None:
+        # only the interrupted thread can read the reply
+        thread.start()
+        until(lambda: len(connection._waiting) == 1)
+        with pytest.raises(RuntimeError, match="within another call"):
+            file.read1(1)
+        raise Enough
+
+    def interrupt() -> None:
+        until(lambda: connection._leader == main)
+        signal.pthread_kill(main, signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, read)
+    helper = threading.Thread(target=interrupt, daemon=True)
+    try:
+        helper.start()
+        with pytest.raises(Enough):
+            client.call("diagnostics.sleep", seconds=50)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+        go.set()
+    thread.join(60)
+    helper.join(60)
+    assert found == [b"ok"]

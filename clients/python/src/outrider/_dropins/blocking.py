@@ -8,9 +8,11 @@ from _thread import get_ident
 from contextlib import contextmanager
 from time import monotonic, sleep
 
+from .._connection.waiters import Turns, atomic_acquire, refuse_nested
 from .._protocol.exceptions import OutriderError
 from .._protocol.hints import Any, Callable, Iterator
 from .._protocol.openings import Dropped
+from .._resources.feeding import PIECE
 from .._sync.client import Client
 from .exchanges import Full, Settings, ending
 from .calls import Reader, Sender
@@ -85,10 +87,25 @@ class Body(Reader):
     def __init__(self, lease: Lease, result: dict[str, Any], read: float | None, place: object = None) -> None:
         self._place = place
         self._places = lease.places
+        self._client = lease.client
+        self._turns = Turns()
         super().__init__(lease.client, lease.client.invoke, result, read)
         self._invoke = lease.client.invoke
         self._invoke_raw = lease.client._invoke_raw
         self._lease: Lease | None = lease
+
+    def next(self, size: int = PIECE) -> bytes:
+        """As :meth:`Reader.next`. Threads take turns: what is more than one of them asks for is there for the next."""
+        mine, turn = False, self._turns.lock()
+        try:
+            [mine] = atomic_acquire(turn)
+            if not mine:
+                refuse_nested(self._client._here())
+                [mine] = atomic_acquire(turn, -1)
+            return super().next(size)
+        finally:
+            if mine:
+                turn.release()
 
     def call(self) -> tuple[str, dict[str, Any]] | None:
         found = super().call()

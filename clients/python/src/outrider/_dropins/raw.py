@@ -11,7 +11,6 @@ from urllib3 import HTTPResponse
 from urllib3._collections import HTTPHeaderDict
 from urllib3.exceptions import HTTPError, ProtocolError, ReadTimeoutError, ResponseNotChunked
 
-from .._connection.waiters import reentrant_lock
 from .._protocol import exceptions as errors
 from .._protocol.hints import Iterator
 from .._resources.feeding import PIECE
@@ -57,8 +56,6 @@ class _File:
     def __init__(self, body: Body, length: int | None) -> None:
         self._body: Body | None = body
         self._left = length
-        # threads may share a body; a close waits for none of them
-        self._turn = reentrant_lock()
 
     @property
     def chunk_left(self) -> int:
@@ -97,20 +94,19 @@ class _File:
 
     def read1(self, amt: int | None = None) -> bytes:
         """The available bytes, at most ``amt``; waits for the first byte."""
-        with self._turn:
-            body = self._body
-            if body is None or amt == 0:
-                return b""
-            try:
-                piece = body.next(PIECE if amt is None or amt < 0 else min(amt, PIECE))
-            except errors.OutriderError as problem:
-                self._body = None
-                raise _broken(problem) from problem
-            if self._left is not None:
-                self._left -= len(piece)
-            if not piece or self._left == 0:
-                self.close()
-            return piece
+        body = self._body
+        if body is None or amt == 0:
+            return b""
+        try:
+            piece = body.next(PIECE if amt is None or amt < 0 else min(amt, PIECE))
+        except errors.OutriderError as problem:
+            self._body = None
+            raise _broken(problem) from problem
+        if self._left is not None:
+            self._left -= len(piece)
+        if not piece or self._left == 0:
+            self.close()
+        return piece
 
     def close(self) -> None:
         body, self._body = self._body, None
