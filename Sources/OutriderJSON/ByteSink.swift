@@ -105,7 +105,7 @@ extension ByteSink {
     }
 
     /// Writes the scalar at an index as an escape, and those beyond ASCII that follow; U+FFFD for bytes that are no UTF-8.
-    /// Returns the index behind.
+    /// Returns the index after them.
     mutating func append(escapesOf text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
         var index = start
         while text.count &- index >= 4, let base = text.baseAddress {
@@ -130,7 +130,7 @@ extension ByteSink {
         return index > start ? index : append(escapeOf: text, at: start)
     }
 
-    /// The same for any scalar, one alone.
+    /// Writes the escape of a single scalar, valid or not.
     private mutating func append(escapeOf text: UnsafeBufferPointer<UInt8>, at index: Int) -> Int {
         var source = text[index...].makeIterator()
         var parser = Unicode.UTF8.ForwardParser()

@@ -15,14 +15,15 @@ extension CacheChoice {
 
 extension RequestAssembly {
     /// Sets the cache of the request: the request's choice, or else the session's. Event streams use no cache, and
-    /// downloads only their own choice; unsafe requests without a cache still remove responses from the session's.
+    /// downloads only their own choice; unsafe requests without a cache still remove responses from the session's. TCP
+    /// streams neither use a cache nor remove responses.
     mutating func addCache(_ params: RequestParameters, _ call: Call<ClientScope>, opens: Bool) {
         let earlier = session?.shared.settings.cache
         let given = params.cache.map { $0.applied(to: earlier) } ?? earlier
         let isWithout = params.isQuiet || params.cache == nil && params.spec.download != nil
         guard var choice = given ?? earlier else { return }
-        // without the network there is nothing but the cache
         if params.spec.method == "CONNECT", choice.spec.mode != .onlyIfCached { return }
+        // without the network there is nothing but the cache
         if given == nil || isWithout && choice.spec.mode != .onlyIfCached {
             if Invalidation.isSafe(params.spec.method) { return }
             choice.spec = CacheSpec(invalidating: choice.spec.ignoredQuery)

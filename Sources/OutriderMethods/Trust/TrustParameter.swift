@@ -163,7 +163,8 @@ enum CertificateText {
         guard !blocks.isEmpty else { throw JSONComplaint("must be PEM text with BEGIN CERTIFICATE lines") }
         if !isBundle || readable.isEmpty, let index = blocks.firstIndex(where: { CertificateScanner($0) == nil }) {
             throw JSONComplaint(
-                "must hold certificates that can be read: the one with index \(index) of \(blocks.count) cannot")
+                "must hold readable certificates: the certificate with index \(index) of \(blocks.count) cannot be read"
+            )
         }
         return readable
     }

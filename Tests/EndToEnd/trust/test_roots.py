@@ -117,3 +117,4 @@ def test_a_certificate_that_cannot_be_used_leaves_the_other_roots_of_a_text(wire
     assert error["code"] == 1504 and "tls.roots.pem" in error["message"] and "RSASSA-PSS" in error["message"], error
     pins = wire.call("data.send", {"url": url, "trust": {"pinnedCertificates": {"pem": [root + broken]}}})["error"]
     assert pins["data"]["pointer"] == "/trust/pinnedCertificates/pem/0" and "pem[0] must hold" in pins["message"], pins
+    assert "index 1 of 2" in pins["message"], pins

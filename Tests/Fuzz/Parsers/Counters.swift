@@ -9,7 +9,7 @@ import Glibc
 
 private let groupSize = 512
 private let zeros = [UInt8](repeating: 0, count: groupSize)
-/// Counters of nothing before each group: libFuzzer numbers depths of the stack behind its last counter.
+/// Unused counters before each group: libFuzzer numbers depths of the stack behind its last counter.
 private let gapSize = 24
 nonisolated(unsafe) private let gap = UnsafeMutablePointer<UInt8>.zeros(gapSize)
 nonisolated(unsafe) private let gapPlaces = UnsafeMutablePointer<CounterPlace>.zeros(gapSize)
