@@ -137,7 +137,7 @@ struct DownloadCommand: ParsableCommand {
     private static let beginsAnew =
         "what has come is kept: if the same command fails again, --restart begins from the first byte"
 
-    /// Whether the server gives no rest that fits, which it may never do: the resource changed, or the part is wrong.
+    /// Whether the same command can fail for ever: the resource has changed, or the server sends a wrong part.
     private static func isStuck(_ error: JSONObject) -> Bool {
         [1805, 1408].contains(error["code"]?.integer)
     }

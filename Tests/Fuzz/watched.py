@@ -39,9 +39,9 @@ MODULES = {
 STEPS = [["OutriderJSON", "OutriderFiles"], ["OutriderHTTP", "OutriderRPC", "OutriderYAML"],
          ["OutriderTransport", "OutriderEngine"]]
 
-# calls that Parsers/Counters.swift takes before libFuzzer gets them
+# calls that Parsers/Counters.swift takes first
 TAKEN = ["8bit_counters_init", "pcs_init"]
-# and those about comparisons, a million a second, which mean nothing to a run with a seed
+# calls about comparisons, a million a second, which mean nothing to a run with a seed
 IGNORED = [
     *(f"trace_{kind}cmp{size}" for kind in ("", "const_") for size in (1, 2, 4, 8)), "trace_switch", "trace_pc_indir"]
 

@@ -304,8 +304,8 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Lets later ranges be written before earlier ones. The journal says so first: else the size of the file would tell
-    /// what is held. False if the journal cannot be written.
+    /// Lets later ranges be written before earlier ranges. The journal says so first: else the size of the file would
+    /// count as the number of held bytes. False if the journal cannot be written.
     func divide() -> Bool {
         let isTold = state.withLock { state in
             defer { state.journal.isSequential = false }

@@ -37,8 +37,8 @@ package struct UTF8Validator: Sendable {
         return true
     }
 
-    /// Skips blocks that are valid and not ASCII alone, up to the end of a character. The three bytes before a byte tell
-    /// what the byte may be; so each is compared with all that a fault could be, without a branch.
+    /// Skips blocks that are valid and not ASCII alone, up to the end of a character. The three bytes before a byte
+    /// decide which values are valid; so each byte is compared with every kind of fault, without a branch.
     private static func skipBlocks(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         typealias Block = SIMD16<UInt8>
         func load(_ place: Int) -> Block { bytes.loadUnaligned(fromByteOffset: place, as: Block.self) }

@@ -4,8 +4,8 @@
 import CFuzzer
 import Glibc
 
-// After each input libFuzzer looks at every counter that it knows, and there are so many that this takes longer than
-// most inputs do. So the counters of the product reach it in groups, each with the first input that counts there.
+// After each input libFuzzer looks at all known counters, and 100,000 counters take longer than most inputs do. So the
+// counters of the product reach libFuzzer in groups, each with the first input that counts there.
 
 private let groupSize = 512
 private let zeros = [UInt8](repeating: 0, count: groupSize)
@@ -57,10 +57,10 @@ func showTouchedGroups() {
         __real___sanitizer_cov_8bit_counters_init(counters + group.lowerBound, counters + group.upperBound)
         __real___sanitizer_cov_pcs_init(places + group.lowerBound, places + group.upperBound)
     }
-    // what it knows now, it sets to zero itself
+    // libFuzzer sets the counters of these groups to zero
     if isTouched { untouched.removeAll { memcmp(counters + $0.lowerBound, zeros, $0.count) != 0 } }
 }
 
-/// In the place of what libFuzzer does with comparisons, for a run that takes nothing from them.
+/// Takes the place of the calls about comparisons, for a run that does not follow comparisons.
 @_cdecl("ignoreComparison")
 func ignoreComparison() {}
