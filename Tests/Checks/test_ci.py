@@ -29,8 +29,7 @@ def ci(tmp_path):
             "scripts/check": f"#!/bin/sh\n{check}\n",
             "scripts/setup": f"#!/bin/sh\n[ $# = 0 ] || {{ {clients}; }}\n",
             "scripts/gently": '#!/bin/sh\nexec "$@"\n',
-            "scripts/fuzz-parsers": f"#!/bin/sh\n[ \"$*\" = --fixed ] || exit 9\n{fuzz}\n",
-            "Tests/Fuzz/watched.py": "",
+            "scripts/fuzz-parsers": f"#!/bin/sh\n[ \"$*\" = '--fixed --jobs 1' ] || exit 9\n{fuzz}\n",
             "Tests/Conformance/dropins.py": f"import os, sys\nsys.exit(os.system({dropins!r}) and 1)\n",
             "Tests/Packages/run.py": f"import os\nos.system({NOTHING!r})\n",
             "Tests/Conformance/run.py": f"import os, sys\nsys.exit(os.system({suites!r}) and 1)\n",
@@ -68,6 +67,11 @@ def test_a_debug_build_that_fails_fails_it(ci):
 @pytest.mark.parametrize("broken", [{"release": "exit 1"}, {"tests": "exit 1"}])
 def test_what_cannot_be_built_fails_it(ci, broken):
     assert ci(**broken) == (1, "9 passed, 1 failed, 6 skipped")
+
+
+def test_suites_begin_when_the_release_is_there(ci):
+    suites = "test -e built && echo 10 passed, 0 failed, 1 skipped"
+    assert ci(release="sleep 2; touch built", suites=suites) == (0, "19 passed, 0 failed, 7 skipped")
 
 
 def test_a_step_that_counts_nothing_is_a_failure(ci):

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
 """Compiles the targets of libFuzzer: the parsers of the product with counters of edges and comparisons. The packages
-below them are those of the release, which saves most of the time.
-
-    watched.py [--objects]
-
---objects compiles without linking, which needs only the modules of these packages: the release may still be built.
+below them are those of the release, which saves most of the time. In CI, which builds the release at the same time, the
+compiler waits for the modules of these packages, and the link for their objects.
 """
 
 import concurrent.futures
 import json
+import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
-import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLACE = ROOT / ".build/fuzz/parsers"
@@ -46,24 +45,56 @@ IGNORED = [
     *(f"trace_{kind}cmp{size}" for kind in ("", "const_") for size in (1, 2, 4, 8)), "trace_switch", "trace_pc_indir"]
 
 UNBUILT = "the packages below the parsers come from the release: make build"
+# whether the release is built at the same time
+IS_STEP = "OUTRIDER_OBJECTS" in os.environ
+RELEASE_SECONDS = 1200
 
 
 class Missing(Exception):
     """Why nothing can be built."""
 
 
-def flags() -> "list[str]":
-    """Those with which the release compiles its uppermost library: its C modules, language and package."""
+def planned(pattern: str) -> "list[list[str]]":
+    """Lists of words with this name, in the plan of the release."""
     plan = ROOT / ".build/release.yaml"
     if not plan.exists():
         raise Missing(UNBUILT)
-    for line in re.findall(r"^    args: (\[.*\])$", plan.read_text(), re.MULTILINE):
-        words = json.loads(line)
+    return [json.loads(line) for line in re.findall(rf"^    {pattern}: (\[.*\])$", plan.read_text(), re.MULTILINE)]
+
+
+def flags() -> "list[str]":
+    """Those with which the release compiles its uppermost library: its C modules, language and package."""
+    for words in planned("args"):
         if "-module-name" in words and words[words.index("-module-name") + 1] == "OutriderMethods":
             pairs = zip(words, words[1:])
             kept = {"-Xcc", "-swift-version", "-enable-upcoming-feature", "-package-name", "-target"}
             return [word for pair in pairs if pair[0] in kept for word in pair]
-    raise Missing(f"{plan} does not say how the product is compiled")
+    raise Missing("the plan of the release does not say how the product is compiled")
+
+
+def below() -> "list[str]":
+    """The objects of the release but for those of the product."""
+    for words in planned("inputs"):
+        if any(word.endswith("/outrider.product/Objects.LinkFileList") for word in words):
+            objects = [word for word in words if word.endswith(".o")]
+            return [path for path in objects if not re.search(r"/(Outrider\w+|outrider)\.build/", path)]
+    raise Missing("the plan of the release does not say what is linked")
+
+
+def modules() -> "list[str]":
+    """Those of other packages that the parsers of the release import."""
+    parsers = re.compile(r"/Sources/Outrider(HTTP|Transport)/")
+    inputs = [words for words in planned("inputs") if any(map(parsers.search, words))]
+    found = {word for words in inputs for word in words if word.endswith(".swiftmodule")}
+    return sorted(path for path in found if not re.search(r"/Outrider\w+\.swiftmodule$", path))
+
+
+def await_all(files: "list[str]") -> None:
+    end = time.monotonic() + (RELEASE_SECONDS if IS_STEP else 0)
+    while not all(os.path.exists(path) for path in files):
+        if time.monotonic() > end:
+            raise Missing(UNBUILT)
+        time.sleep(1)  # clock: compilation takes minutes
 
 
 def make(product: pathlib.Path, sources: "list[pathlib.Path]", command: "list[object]") -> pathlib.Path:
@@ -96,6 +127,7 @@ def build(follows_comparisons: bool = True) -> pathlib.Path:
 
 
 def compile_all() -> "list[pathlib.Path]":
+    await_all(modules())
     (PLACE / "Modules").mkdir(parents=True, exist_ok=True)
     helpers = [f"-fmodule-map-file={TARGETS}/{name}/module.modulemap" for name in ("CFuzzer", "CNghttp2")]
     common = ["swiftc", "-O", "-wmo", "-module-cache-path", PLACE / "cache", "-I", PLACE / "Modules", "-I",
@@ -110,14 +142,11 @@ def compile_all() -> "list[pathlib.Path]":
 
 
 def link(objects: "list[pathlib.Path]", follows_comparisons: bool) -> pathlib.Path:
-    """With the objects of the release but for those of the product."""
-    release = RELEASE / "outrider.product/Objects.LinkFileList"
-    if not release.exists():
-        raise Missing(UNBUILT)
-    listed = release.read_text().splitlines()
-    below = [path for path in listed if not re.search(r"/(Outrider\w+|outrider)\.build/", path)]
+    """With the packages below the parsers."""
+    packages = below()
+    await_all(packages)
     file = PLACE / "objects"
-    file.write_text("\n".join([*map(str, objects), *below]))
+    file.write_text("\n".join(shlex.quote(str(path)) for path in [*objects, *packages]))
     # the flag of the compiler links a `main` of its own
     if shutil.which("clang") is None:
         raise Missing("there is no clang, which comes with the Swift toolchain")
@@ -132,9 +161,3 @@ def link(objects: "list[pathlib.Path]", follows_comparisons: bool) -> pathlib.Pa
     return make(PLACE / ("fuzz" if follows_comparisons else "fuzz-seeded"), objects, [
         "swiftc", "-static-stdlib", f"@{file}", fuzzer, *(part for word in words for part in ("-Xlinker", word))])
 
-
-if __name__ == "__main__":
-    try:
-        print(*(compile_all() if "--objects" in sys.argv[1:] else [build()]), sep="\n")
-    except Missing as why:
-        sys.exit(f"fuzz-parsers: {why}")
