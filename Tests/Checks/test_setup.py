@@ -94,6 +94,12 @@ def test_consent_in_advance_installs_and_still_says_what(setup, words, more):
     assert "socat" in done.stderr and "install -y --no-install-recommends socat" in setup.log
 
 
+def test_a_package_of_several_parts_is_named_once(setup):
+    done = setup("--test", "--bench", "--clients")
+    named = re.search(r"by apt-get: (.*)", done.stderr)[1].split()
+    assert "jq" in named and len(named) == len(set(named))
+
+
 @pytest.mark.parametrize(("typed", "installs"), [("y", True), ("yes", True), ("n", False), ("", False)])
 def test_on_a_terminal_it_asks(setup, typed, installs):
     shown, status = setup.on_a_terminal(typed)
