@@ -43,6 +43,23 @@ struct ByteSink: ~Copyable {
         count &+= bytes.count
     }
 
+    /// Appends the name of a member, which needs no escaping, with its quotes and colon.
+    mutating func append(name: StaticString, afterComma: Bool) {
+        let length = name.utf8CodeUnitCount
+        reserve(length &+ 4)
+        var place = memory + count
+        if afterComma {
+            place.pointee = UInt8(ascii: ",")
+            place += 1
+        }
+        place.pointee = UInt8(ascii: "\"")
+        (place + 1).update(from: name.utf8Start, count: length)
+        place += length &+ 1
+        place.pointee = UInt8(ascii: "\"")
+        place[1] = UInt8(ascii: ":")
+        count = place - memory &+ 2
+    }
+
     mutating func append(text: String) {
         var text = text
         text.withUTF8 { append($0) }
@@ -74,15 +91,22 @@ extension ByteSink {
     /// Writes text as the inside of a JSON string in ASCII, from an index on, up to the first byte whose escape is
     /// longer than a backslash and a letter. Returns the index of that byte, or the count.
     ///
-    /// Copies eight bytes at a time, because texts are long, and before the bytes are checked, because quotes are close
-    /// together in texts that are JSON themselves.
+    /// Copies sixteen bytes at a time, and eight near the end, because texts are long, and before the bytes are checked,
+    /// because quotes are close together in texts that are JSON themselves.
     mutating func append(jsonText text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
         guard let base = text.baseAddress else { return start }
         var index = start
         reserve(text.count &- start &+ Self.step)
         while index < text.count {
             if capacity &- count < Self.step { grow(by: text.count &- index &+ Self.step) }
-            if text.count >= 8 {
+            if text.count &- index >= 16 {
+                let bytes = UnsafeRawPointer(base + index).loadUnaligned(as: SIMD16<Int8>.self)
+                UnsafeMutableRawPointer(memory + count).storeBytes(of: bytes, as: SIMD16<Int8>.self)
+                let plain = bytes.printableBytes
+                index &+= plain
+                count &+= plain
+                if plain == 16 { continue }
+            } else if text.count >= 8 {
                 let word = Self.word(of: text, base, index)
                 UnsafeMutableRawPointer(memory + count).storeBytes(of: word, as: UInt64.self)
                 let plain = Self.plainBytes(word)
@@ -170,8 +194,8 @@ extension ByteSink {
         return UInt64(littleEndian: last) &>> UInt64(truncatingIfNeeded: (8 &- left) &* 8)
     }
 
-    /// Upper limit of the bytes written in a step: eight bytes and an escape, with a reserve.
-    private static var step: Int { 16 }
+    /// Upper limit of the bytes written in a step: sixteen bytes and an escape, with a reserve.
+    private static var step: Int { 24 }
 
     private static func isPlain(_ byte: UInt8) -> Bool { byte >= 0x20 && byte < 0x7F && byte != 0x22 && byte != 0x5C }
 

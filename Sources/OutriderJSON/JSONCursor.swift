@@ -136,8 +136,12 @@ package struct JSONCursor {
 
     /// The text of a name, or of another string that is no secret.
     package func text(_ range: Range<Int>) -> String {
+        let bytes = UnsafeBufferPointer(rebasing: bytes[range])
+        guard let start = bytes.baseAddress, memchr(start, 0x5C, bytes.count) != nil else {
+            return String(decoding: bytes, as: UTF8.self)
+        }
         var text: [UInt8] = []
-        JSONEscapes.decode(UnsafeBufferPointer(rebasing: bytes[range])) { text.append(contentsOf: $0) }
+        JSONEscapes.decode(bytes) { text.append(contentsOf: $0) }
         return String(decoding: text, as: UTF8.self)
     }
 }

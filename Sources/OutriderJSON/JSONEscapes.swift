@@ -7,22 +7,35 @@ enum JSONEscapes {
     ///
     /// The text should have passed JSONScanner. In other texts, an invalid escape ends the output.
     static func decode(_ bytes: UnsafeBufferPointer<UInt8>, _ emit: (UnsafeBufferPointer<UInt8>) -> Void) {
-        var position = 0
-        while position < bytes.count {
-            let plain = bytes[position...].prefix { $0 != UInt8(ascii: "\\") }
-            emit(UnsafeBufferPointer(rebasing: plain))
-            position = plain.endIndex
-            guard position + 1 < bytes.count, let scalar = scalar(bytes, &position) else { return }
-            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4) { piece in
-                var count = 0
-                for unit in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
-                    piece.initializeElement(at: count, to: unit)
-                    count += 1
-                }
-                emit(UnsafeBufferPointer(rebasing: piece.prefix(count)))
-                SecretBuffer.erase(UnsafeMutableRawBufferPointer(piece))
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 256) { piece in
+            defer { SecretBuffer.erase(UnsafeMutableRawBufferPointer(piece)) }
+            var position = 0
+            while position < bytes.count {
+                let plain = bytes[position...].prefix { $0 != UInt8(ascii: "\\") }
+                if !plain.isEmpty { emit(UnsafeBufferPointer(rebasing: plain)) }
+                position = plain.endIndex
+                let count = escapes(bytes, &position, piece)
+                if count > 0 { emit(UnsafeBufferPointer(rebasing: piece.prefix(count))) }
             }
         }
+    }
+
+    /// Decodes the escapes at the position that follow one another, while there is room; returns the bytes in the piece.
+    private static func escapes(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ position: inout Int, _ piece: UnsafeMutableBufferPointer<UInt8>
+    ) -> Int {
+        var count = 0
+        while count <= piece.count - 4, position < bytes.count, bytes[position] == UInt8(ascii: "\\") {
+            guard position + 1 < bytes.count, let scalar = scalar(bytes, &position) else {
+                position = bytes.count
+                break
+            }
+            for unit in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
+                piece.initializeElement(at: count, to: unit)
+                count += 1
+            }
+        }
+        return count
     }
 
     /// The scalar of the escape at the position, which moves past the escape.

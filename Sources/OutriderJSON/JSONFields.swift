@@ -48,10 +48,12 @@ package struct JSONFields: ~Copyable {
             asked.append(name)
         }
         guard lengths & Self.bit(name.utf8CodeUnitCount) != 0 else { return nil }
-        for (index, member) in object.members.enumerated() where Self.same(member.name, name) {
+        // members are compared in place: a copy of each costs more than the comparison
+        for index in object.members.indices where Self.same(object.members[index].name, name) {
             if index < 64 { unasked &= ~(1 << UInt64(clamping: index)) }
-            if case .null = member.value { return nil }
-            return member.value
+            let value = object.members[index].value
+            if case .null = value { return nil }
+            return value
         }
         return nil
     }
@@ -137,7 +139,12 @@ package struct JSONFields: ~Copyable {
     private static func same(_ text: String, _ name: StaticString) -> Bool {
         let length = name.utf8CodeUnitCount
         guard text.utf8.count == length else { return false }
-        return text.utf8.elementsEqual(UnsafeBufferPointer(start: name.utf8Start, count: length))
+        let name = UnsafeBufferPointer(start: name.utf8Start, count: length)
+        let isSame = text.utf8.withContiguousStorageIfAvailable { text in
+            for index in 0..<length where text[index] != name[index] { return false }
+            return true
+        }
+        return isSame ?? text.utf8.elementsEqual(name)
     }
 }
 

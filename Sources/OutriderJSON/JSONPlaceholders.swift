@@ -61,7 +61,7 @@ struct JSONPlaceholders {
         if secrets.contains(ranges[index].lowerBound) {
             return .secret(Secret(unescaping: UnsafeBufferPointer(rebasing: bytes[ranges[index]])))
         }
-        let text = String(decoding: bytes[ranges[index]], as: UTF8.self)
+        let text = JSONCursor(bytes).text(ranges[index])
         return isQuoted(ranges[index]) ? .string(text) : .written(text)
     }
 

@@ -14,6 +14,8 @@ package struct JSONQuickScan {
     private var place: UnsafePointer<UInt8>
     /// The place after the last bracket.
     private let end: UnsafePointer<UInt8>
+    /// The last place with sixteen bytes up to the end; the first place in a shorter text.
+    private let lastSixteen: UnsafePointer<UInt8>
     /// A bit for each open container, the innermost lowest; 1 is an object.
     private var kinds: UInt64 = 0
     private var depth = 0
@@ -44,6 +46,7 @@ package struct JSONQuickScan {
         guard last - first >= 2, first.pointee | 0x20 == 0x7B, last[-1] | 0x20 == 0x7D else { return nil }
         place = first
         end = last
+        lastSixteen = last - min(16, last - first)
         guard text(), tokens <= limits.tokens, tokens <= limits.members else { return nil }
     }
 
@@ -53,6 +56,9 @@ package struct JSONQuickScan {
     /// Moves to the next byte other than white space, which must exist.
     @inline(__always)
     private mutating func skipSpace() {
+        guard place.pointee <= 0x20 else { return }
+        // most writers put a single space, or none
+        if place.pointee == 0x20 { place += 1 }
         while place.pointee <= 0x20 {
             if place.pointee != 0x20 {
                 guard Self.isSpace(place.pointee) else { return }
@@ -149,13 +155,15 @@ package struct JSONQuickScan {
 
     @inline(__always)
     private mutating func scalar() -> Bool {
-        switch place.pointee {
-        case UInt8(ascii: "\""):
+        let byte = place.pointee
+        if byte == UInt8(ascii: "\"") {
             let first = place
             guard string() else { return false }
             // the length includes the quotes, so strings just below the limit go to JSONScanner, too
             return !refusesCuts || place - first < JSONLimits.longString
-        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return number()
+        }
+        if Self.isDigit(byte) || byte == UInt8(ascii: "-") { return number() }
+        switch byte {
         case UInt8(ascii: "t"): return word(0x6575_7274, 4)
         case UInt8(ascii: "n"): return word(0x6C6C_756E, 4)
         case UInt8(ascii: "f"):
@@ -179,21 +187,27 @@ package struct JSONQuickScan {
 // MARK: - Numbers and strings
 
 extension JSONQuickScan {
-    /// Moves over digits; returns how many.
+    @inline(__always)
+    private static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") <= 9 }
+
+    /// Moves over the first digit, which must exist, and those that follow; returns how many.
     @inline(__always)
     private mutating func digits() -> Int {
         let first = place
-        while place.pointee &- UInt8(ascii: "0") <= 9 { place += 1 }
+        repeat { place += 1 } while Self.isDigit(place.pointee)
         return place - first
     }
 
     @inline(__always)
     private mutating func number() -> Bool {
         let isNegative = place.pointee == UInt8(ascii: "-")
-        if isNegative { place += 1 }
+        if isNegative {
+            place += 1
+            guard Self.isDigit(place.pointee) else { return false }
+        }
         let isZero = place.pointee == UInt8(ascii: "0")
         let whole = digits()
-        guard whole > 0, !isZero || whole == 1 else { return false }
+        if isZero, whole > 1 { return false }
         guard place.pointee == UInt8(ascii: ".") || place.pointee | 0x20 == UInt8(ascii: "e") else {
             return !refusesCuts || (whole <= 18 && !(isZero && isNegative))
         }
@@ -205,8 +219,8 @@ extension JSONQuickScan {
     private mutating func fraction(_ whole: Int, isZero: Bool) -> Bool {
         if place.pointee == UInt8(ascii: ".") {
             place += 1
+            guard Self.isDigit(place.pointee) else { return false }
             let fraction = digits()
-            guard fraction > 0 else { return false }
             if refusesCuts, whole + fraction > 15 { return false }
             if refusesCuts, fraction > 1, place[-1] == UInt8(ascii: "0") || (isZero && fraction > 4) { return false }
         }
@@ -214,23 +228,17 @@ extension JSONQuickScan {
         guard !refusesCuts else { return false }
         place += 1
         if place.pointee == UInt8(ascii: "+") || place.pointee == UInt8(ascii: "-") { place += 1 }
-        return digits() > 0
+        guard Self.isDigit(place.pointee) else { return false }
+        _ = digits()
+        return true
     }
 
-    /// From quote to quote, eight bytes at a time.
+    /// From quote to quote, sixteen bytes at a time.
     @inline(__always)
     private mutating func string() -> Bool {
         place += 1
         while true {
-            while end - place >= 8 {
-                let special = Self.special(UnsafeRawPointer(place).loadUnaligned(as: UInt64.self).littleEndian)
-                if special != 0 {
-                    place += special.trailingZeroBitCount &>> 3
-                    break
-                }
-                place += 8
-            }
-            if place >= end { return false }
+            guard skipPlain() else { return false }
             if place.pointee == UInt8(ascii: "\"") {
                 place += 1
                 return true
@@ -240,15 +248,21 @@ extension JSONQuickScan {
         }
     }
 
-    /// Sets a high bit in the lowest byte that is a quote, a backslash or no printable ASCII; higher bits mean nothing.
+    /// Moves to the next quote, backslash, or byte that is no printable ASCII; false if there is none.
     @inline(__always)
-    private static func special(_ word: UInt64) -> UInt64 {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let quote = word ^ (ones &* 0x22)
-        let slash = word ^ (ones &* 0x5C)
-        let found =
-            (quote &- ones) & ~quote | (slash &- ones) & ~slash | (word &- ones &* 0x20) & ~word | word | (word &+ ones)
-        return found & 0x8080_8080_8080_8080
+    private mutating func skipPlain() -> Bool {
+        while place <= lastSixteen {
+            let plain = UnsafeRawPointer(place).loadUnaligned(as: SIMD16<Int8>.self).printableBytes
+            place += plain
+            if plain < 16 { return true }
+        }
+        while place < end {
+            switch place.pointee {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"), 0...0x1F, 0x7F...: return true
+            default: place += 1
+            }
+        }
+        return false
     }
 
     /// The place after a byte, scalar or escape of a string, of any kind; nil if refused.

@@ -241,25 +241,21 @@ package struct JSONScanner {
 
     private mutating func stringValue() throws(JSONFailure) {
         let first = position + 1
-        let plain = try string()
-        if plain, collects, position - first > JSONLimits.longString { cuts.append(first..<position - 1) }
+        try string()
+        if collects, position - first > JSONLimits.longString { cuts.append(first..<position - 1) }
     }
 
-    /// Returns whether the string holds no escape.
-    @discardableResult
-    private mutating func string() throws(JSONFailure) -> Bool {
+    private mutating func string() throws(JSONFailure) {
         position += 1
-        var plain = true
         while true {
             skipPlain()
             let byte = peek()
             switch byte {
             case UInt8(ascii: "\""):
                 position += 1
-                return plain
+                return
             case UInt8(ascii: "\\"):
                 position += 1
-                plain = false
                 try escape()
             case 0x80...: try multibyte(byte)
             default: throw fault("a control character must be escaped")

@@ -134,13 +134,7 @@ package struct JSONWriter: ~Copyable {
     ///
     /// Static names are plain ASCII, and need no escaping.
     package mutating func name(_ name: StaticString) {
-        let length = name.utf8CodeUnitCount
-        out.reserve(length &+ 4)
-        separate()
-        out.append(UInt8(ascii: "\""))
-        out.append(UnsafeBufferPointer(start: name.utf8Start, count: length))
-        out.append(UInt8(ascii: "\""))
-        out.append(UInt8(ascii: ":"))
+        out.append(name: name, afterComma: needsComma)
         needsComma = false
     }
 

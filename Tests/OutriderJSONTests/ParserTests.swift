@@ -102,13 +102,23 @@ import Testing
 
     @Test func `strings of any length come through`() throws {
         for length in [0, 1, 7, 8, 4095, 4096, 4097, 4098, 100_000] {
-            for filling in ["a", "\u{e9}", "\\n", "\u{1F600}"] {
+            for (filling, meant) in [
+                ("a", "a"), ("\u{e9}", "\u{e9}"), ("\\n", "\n"), ("\u{1F600}", "\u{1F600}"),
+                ("\\u0416\\u0000", "\u{416}\0"), ("\\ud83d\\ude00\\\"\u{e9} ", "\u{1F600}\"\u{e9} "),
+            ] {
                 let content = String(repeating: filling, count: length)
-                let expected = filling == "\\n" ? String(repeating: "\n", count: length) : content
+                let expected = String(repeating: meant, count: length)
                 let value = try parsed("{\"a\":\"\(content)\",\"b\":[\"\(content)\",1]}")
                 #expect(value.object?["a"]?.string == expected, "\(length) of \(filling)")
                 #expect(value.object?["b"]?.array?.first?.string == expected)
             }
+        }
+    }
+
+    @Test func `a damaged escape ends the text of a cursor`() {
+        for (written, meant) in [("ab\\n\\", "ab\n"), ("\\u12", ""), ("a\\t\\ud800b", "a\t")] {
+            let text = Array(written.utf8).withUnsafeBufferPointer { JSONCursor($0).text(0..<$0.count) }
+            #expect(text == meant)
         }
     }
 

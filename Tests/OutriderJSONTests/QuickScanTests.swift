@@ -36,6 +36,23 @@ import Testing
         }
     }
 
+    /// Sixteen bytes are looked at at a time, but for the last of a text.
+    @Test(arguments: [0x00, 0x1F, 0x20, 0x22, 0x5C, 0x7E, 0x7F, 0x80, 0xE9, 0xFF] as [UInt8])
+    func `a byte is seen wherever it stands in a string`(byte: UInt8) {
+        for length in 1...40 {
+            for place in 0..<length {
+                var text = utf8("[\"" + String(repeating: "a", count: length) + "\"]")
+                text[2 + place] = byte
+                let isAccepted = (try? text.withUnsafeBufferPointer { try JSONScanner.check($0) }) != nil
+                #expect(isAccepted == [0x20, 0x7E, 0x7F].contains(byte), "\(text)")
+                let quick = text.withUnsafeBufferPointer {
+                    JSONQuickScan($0, limits: JSONLimits(), refusesCuts: false)
+                }
+                #expect(quick.map(\.isPrintable) == (isAccepted ? byte < 0x7F : nil), "\(text)")
+            }
+        }
+    }
+
     @Test func `every prefix of a text is refused`() {
         let bytes = utf8(#"{"a":[1,"\u00e9é",{"b":true}],"c":-1.5}"#)
         for length in 0..<bytes.count {
