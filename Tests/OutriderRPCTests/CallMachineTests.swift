@@ -27,8 +27,13 @@ final class Calls {
     func finished(_ ticket: CallTicket) -> CallMachine.Finish { machine.finished(ticket) }
     func cancel(_ id: RequestID, silently: Bool) -> CallTicket? { machine.cancel(id, silently: silently) }
     func replyID(_ id: RequestID?) -> RequestID? { machine.replyID(id) }
-    func isRunning(_ ticket: CallTicket) -> Bool { machine.isRunning(ticket) }
-    func isCancelled(_ ticket: CallTicket) -> Bool { machine.isCancelled(ticket) }
+    /// Keeps a handle of the call. True if the call must be cancelled now.
+    func isCancelled(_ ticket: CallTicket) -> Bool { machine.keep(.task(Task {}), ticket) }
+    func isRunning(_ ticket: CallTicket) -> Bool {
+        _ = isCancelled(ticket)
+        return machine.call(ticket) != nil
+    }
+    var handles: Int { machine.handles.count }
     func callback(_ method: String) -> CallMachine.CallbackVerdict { machine.callback(method) }
     func replied(_ id: RequestID) -> Int64? { machine.replied(id) }
     func gaveUp(_ callback: Int64) -> Bool { machine.gaveUp(callback) }
@@ -62,7 +67,12 @@ struct CallMachineTests {
         #expect(calls.finished(ticket) == .silent(nil))
         #expect(calls.owedReplies == 0)
         #expect(calls.isIdle)
-        #expect(try calls.run(.integer(1)) != ticket)
+        let next = try calls.run(.integer(1))
+        #expect(next != ticket && next.slot == ticket.slot)
+        // the slot belongs to the later call
+        #expect(!calls.isRunning(ticket) && calls.isRunning(next))
+        #expect(calls.finished(ticket) == .silent(nil))
+        #expect(calls.isRunning(next))
     }
 
     @Test func `a running id is refused with a null id, and the first call is served all the same`() throws {
@@ -165,10 +175,13 @@ struct CallMachineTests {
             Issue.record("not asked")
             return
         }
+        #expect(calls.isRunning(first) && calls.handles == 1)
         let end = calls.close()
+        // a handle that comes late, too
+        #expect(calls.isCancelled(second) && calls.handles == 2)
         #expect(end.calls == [first, second])
         #expect(end.callbacks == [callback])
-        #expect(calls.finished(first) == .silent(nil))
+        #expect(calls.finished(first) == .silent(nil) && calls.handles == 1)
         #expect(calls.start(.integer(9)) == .ignore)
         guard case .refuse(let error) = calls.callback("callback.x") else {
             Issue.record("asked a closed connection")

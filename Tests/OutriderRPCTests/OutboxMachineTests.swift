@@ -45,6 +45,7 @@ final class Outbox {
     func lastWord(_ frame: OutgoingFrame) { machine.lastWord(frame) }
     var hasRoom: Bool { machine.hasRoom }
     var isEmpty: Bool { machine.isEmpty }
+    var isQuiet: Bool { machine.isQuiet }
     var bytes: Int { machine.bytes }
 
     /// Everything that comes out, by name.
@@ -65,7 +66,7 @@ struct OutboxMachineTests {
         #expect(outbox.offer("b", key: "k"))
         #expect(outbox.push("c") == .queued)
         #expect(outbox.drain() == ["a", "b", "c"])
-        #expect(outbox.isEmpty)
+        #expect(outbox.isEmpty && outbox.isQuiet)
         #expect(outbox.drain() == [])
     }
 
@@ -90,7 +91,9 @@ struct OutboxMachineTests {
         #expect(outbox.takeDropped() == nil)
         #expect(outbox.push("reply", bytes: 1000) == .queued)
         #expect(outbox.drain() == ["a", "reply"])
+        #expect(outbox.isEmpty && !outbox.isQuiet)
         #expect(outbox.takeDropped() == 2)
+        #expect(outbox.isQuiet)
         #expect(outbox.takeDropped() == nil)
     }
 

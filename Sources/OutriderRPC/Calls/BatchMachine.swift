@@ -6,6 +6,14 @@ package struct BatchMachine: ~Copyable {
     private struct Batch {
         var replies: [OutgoingFrame?]
         var missing: Int
+
+        /// Whether the last reply is there now.
+        mutating func fill(_ slot: Int, _ reply: OutgoingFrame?) -> Bool {
+            guard replies.indices.contains(slot) else { return false }
+            replies[slot] = reply
+            missing -= 1
+            return missing == 0
+        }
     }
 
     private var batches: [Int: Batch] = [:]
@@ -34,16 +42,10 @@ package struct BatchMachine: ~Copyable {
 
     /// Fills a place with its reply; nil if the message has no reply. To be called once for each place.
     package mutating func fill(_ place: BatchPlace, _ reply: OutgoingFrame?) -> Fill {
-        guard var batch = batches.removeValue(forKey: place.batch), batch.replies.indices.contains(place.slot) else {
-            return .waiting
-        }
-        batch.replies[place.slot] = reply
-        batch.missing -= 1
-        guard batch.missing == 0 else {
-            batches[place.batch] = batch
-            return .waiting
-        }
-        let replies = batch.replies.compactMap(\.self)
+        guard let index = batches.index(forKey: place.batch),
+            batches.values[index].fill(place.slot, reply)
+        else { return .waiting }
+        let replies = batches.remove(at: index).value.replies.compactMap(\.self)
         return replies.isEmpty ? .nothing : .complete(replies)
     }
 }

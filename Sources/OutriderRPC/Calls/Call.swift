@@ -41,6 +41,7 @@ package struct Call<Scope: ConnectionScope>: Sendable {
     package var messageBytes: Int { later.messageBytes }
 
     /// The parameters, if they were decoded before the call.
+    @inline(__always)
     var decoded: (any DecodedParams)? { later.decoded }
 
     /// Whether raw bytes may follow the reply: the client agreed, and the call is not part of a batch.

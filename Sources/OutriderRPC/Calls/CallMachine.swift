@@ -6,6 +6,8 @@ import OutriderJSON
 /// A call in progress, within its connection.
 package struct CallTicket: Hashable, Sendable {
     package let number: Int
+    /// The place in `CallSlots`. A later call may have the same.
+    package let slot: Int
 }
 
 /// The place of a reply in a batch.
@@ -43,6 +45,8 @@ package struct CallMachine: ~Copyable {
         var id: RequestID?
         var place: BatchPlace?
         var cancelled = Cancelled.no
+        /// Nil until `keep`.
+        var call: RunningCall?
     }
 
     private enum Phase { case open, shutDown, stopping, closed }
@@ -50,7 +54,11 @@ package struct CallMachine: ~Copyable {
     private let limits: CallLimits
     private var phase = Phase.open
     private var hasInput = true
-    private var running: [CallTicket: Running] = [:]
+    private var running = CallSlots<Running>()
+    /// The number of calls in progress.
+    package private(set) var count = 0
+    /// Slots that ended calls have left.
+    private var freeSlots: [Int] = []
     private var tickets: [RequestID: CallTicket] = [:]
     private var nextTicket = 1
     private var callbacks: Set<Int64> = []
@@ -76,7 +84,7 @@ package struct CallMachine: ~Copyable {
         switch phase {
         case .open:
             refusal =
-                running.count < limits.callsInFlight
+                count < limits.callsInFlight
                 ? nil
                 : RPCError(
                     .tooMany,
@@ -87,8 +95,10 @@ package struct CallMachine: ~Copyable {
         case .closed: return .ignore
         }
         if let refusal { return id == nil ? .ignore : .refuse(id: id, refusal) }
-        let ticket = CallTicket(number: nextTicket)
+        // without a free slot all slots are taken
+        let ticket = CallTicket(number: nextTicket, slot: freeSlots.popLast() ?? count)
         nextTicket &+= 1
+        count += 1
         running[ticket] = Running(id: id, place: place)
         if let id {
             tickets[id] = ticket
@@ -120,7 +130,10 @@ package struct CallMachine: ~Copyable {
 
     /// The method has returned or thrown.
     package mutating func finished(_ ticket: CallTicket) -> Finish {
-        guard let call = running.removeValue(forKey: ticket) else { return .silent(nil) }
+        guard let call = running[ticket] else { return .silent(nil) }
+        running[ticket] = nil
+        freeSlots.append(ticket.slot)
+        count -= 1
         guard let id = call.id else { return .silent(call.place) }
         tickets[id] = nil
         owedReplies -= 1
@@ -132,11 +145,21 @@ package struct CallMachine: ~Copyable {
         }
     }
 
-    package func isRunning(_ ticket: CallTicket) -> Bool { running[ticket] != nil }
+    /// Remembers the handle of a call, unless the call has ended. True if the call must be cancelled now.
+    package mutating func keep(_ call: RunningCall, _ ticket: CallTicket) -> Bool {
+        guard var kept = running[ticket] else { return false }
+        kept.call = call
+        running[ticket] = kept
+        return kept.cancelled != .no || phase == .closed
+    }
 
-    package func isCancelled(_ ticket: CallTicket) -> Bool {
-        guard let call = running[ticket] else { return false }
-        return call.cancelled != .no
+    /// The handle of a running call; nil if none was kept.
+    package func call(_ ticket: CallTicket) -> RunningCall? { running[ticket]?.call }
+
+    /// The handles of all running calls.
+    package var handles: [RunningCall] {
+        let running = running
+        return running.tickets.compactMap { running[$0]?.call }
     }
 
     /// The call to cancel; nil if no running call has that id, which is not an error.
@@ -200,8 +223,7 @@ package struct CallMachine: ~Copyable {
 
     // MARK: ends
 
-    package var isIdle: Bool { running.isEmpty }
-    package var count: Int { running.count }
+    package var isIdle: Bool { count == 0 }
 
     /// LSP `shutdown`: later calls are refused.
     package mutating func shutDown() { if phase == .open { phase = .shutDown } }
@@ -221,7 +243,7 @@ package struct CallMachine: ~Copyable {
     /// The client is gone. Returns the calls to cancel and the callbacks that are lost.
     package mutating func close() -> (calls: [CallTicket], callbacks: [Int64]) {
         phase = .closed
-        return (running.keys.sorted { $0.number < $1.number }, inputEnded())
+        return (running.tickets, inputEnded())
     }
 }
 

@@ -48,7 +48,8 @@ extension Method where Params: LongParams {
     }
 
     package static func decoded(_ params: JSONValue, _ call: Call<Scope>) throws(RPCError) -> Params {
-        guard let early = call.decoded as? Early else { return try read(params) }
+        // most calls are short, and a cast to a generic type takes long
+        guard let decoded = call.decoded, let early = decoded as? Early else { return try read(params) }
         return try early.take().get()
     }
 }

@@ -12,7 +12,9 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
         init(_ method: any Method<Scope>.Type) { self.method = method }
     }
 
-    private var methods: [String: Entry] = [:]
+    /// Each is an `Entry`: the functions of a dictionary with a generic class are not specialized, and look up its
+    /// metadata at each use.
+    private var methods: [String: any AnyObject & Sendable] = [:]
     /// Sorted.
     package private(set) var names: [String] = []
     /// The methods whose calls may be followed by raw bytes.
@@ -31,7 +33,9 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
         methods[M.name] = Entry(method)
     }
 
-    package subscript(name: String) -> (any Method<Scope>.Type)? { methods[name]?.method }
+    private func entry(_ name: String) -> Entry? { methods[name].map { unsafeDowncast($0, to: Entry.self) } }
+
+    package subscript(name: String) -> (any Method<Scope>.Type)? { entry(name)?.method }
 
     package func knows(_ name: String) -> Bool { methods[name] != nil }
 
@@ -39,7 +43,7 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
     package func start(
         _ name: String, _ params: JSONValue, _ call: Call<Scope>, _ completion: @escaping CallCompletion
     ) throws -> StartedCall? {
-        guard let entry = methods[name] else { return nil }
+        guard let entry = entry(name) else { return nil }
         return try entry.method.started(params, call, completion)
     }
 }

@@ -137,6 +137,9 @@ package struct OutboxMachine: ~Copyable {
 
     package var isEmpty: Bool { bytes == 0 && rest == 0 }
 
+    /// Whether nothing waits, not even the number of dropped events.
+    package var isQuiet: Bool { isEmpty && !paused && dropped == 0 }
+
     /// All unsent bytes.
     package var unsent: Int { bytes + rest }
 

@@ -26,16 +26,17 @@ package struct OutgoingFrame: Sendable {
 
     /// A reply whose `raw` bytes follow the frame of its text. The member before all others announces how many.
     init(head: [UInt8], text: [UInt8], raw: [UInt8], framing: Framing) {
-        let start = Array("{\"raw\":\(raw.count),".utf8)
-        let length = start.count + head.count + text.count
-        messageBytes = length + raw.count
-        self.head = framing == .header ? Self.lengthField(length) : []
-        self.head.reserveCapacity(self.head.count + length + 1)
-        self.head += start
-        self.head += head.dropFirst()
-        self.head += text
-        self.head.append(UInt8(ascii: "}"))
-        if framing == .line { self.head.append(UInt8(ascii: "\n")) }
+        var start: [UInt8] = []
+        start.reserveCapacity(head.count &+ text.count &+ 64)
+        start.append("{\"raw\":")
+        start.append(decimal: Int64(raw.count))  // safe: an Int is an Int64
+        start.append(",")
+        start += head.dropFirst()
+        start += text
+        start.append("}")
+        messageBytes = start.count + raw.count
+        self.head = framing == .header ? Self.lengthField(start.count) + start : start
+        if framing == .line { self.head.append("\n") }
         body = raw
         tail = ""
     }
@@ -142,43 +143,45 @@ package enum Outgoing: Sendable {
     private static func head(_ id: RequestID?, _ member: StaticString) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(64)
-        append("{\"jsonrpc\":\"2.0\",\"id\":", to: &bytes)
+        bytes.append("{\"jsonrpc\":\"2.0\",\"id\":")
         switch id {
-        case nil: append("null", to: &bytes)
-        case .integer(let number): append(number, to: &bytes)
+        case nil: bytes.append("null")
+        case .integer(let number): bytes.append(decimal: number)
         case .string(let text): bytes.append(contentsOf: JSONWriter.bytes(of: text))
         }
-        append(member, to: &bytes)
+        bytes.append(member)
         return bytes
     }
 
     private static func head(_ id: Int64?, _ method: String) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(96)
-        append("{\"jsonrpc\":\"2.0\",", to: &bytes)
+        bytes.append("{\"jsonrpc\":\"2.0\",")
         if let id {
-            append("\"id\":", to: &bytes)
-            append(id, to: &bytes)
-            append(",", to: &bytes)
+            bytes.append("\"id\":")
+            bytes.append(decimal: id)
+            bytes.append(",")
         }
-        append("\"method\":", to: &bytes)
+        bytes.append("\"method\":")
         bytes.append(contentsOf: JSONWriter.bytes(of: method))
-        append(",\"params\":", to: &bytes)
+        bytes.append(",\"params\":")
         return bytes
     }
+}
 
-    private static func append(_ number: Int64, to bytes: inout [UInt8]) {
-        if number < 0 { bytes.append(UInt8(ascii: "-")) }
-        let first = bytes.count
+extension [UInt8] {
+    fileprivate mutating func append(decimal number: Int64) {
+        if number < 0 { append(UInt8(ascii: "-")) }
+        let first = count
         var left = number.magnitude
         repeat {
-            bytes.append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: left % 10))
+            append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: left % 10))
             left /= 10
         } while left > 0
-        bytes[first...].reverse()
+        self[first...].reverse()
     }
 
-    private static func append(_ text: StaticString, to bytes: inout [UInt8]) {
-        bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    fileprivate mutating func append(_ text: StaticString) {
+        append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 }

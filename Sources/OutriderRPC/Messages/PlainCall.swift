@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import Glibc
 package import OutriderJSON
 
 /// A call in the form that nearly every library writes: `{"jsonrpc":"2.0","id":7,"method":"data.send","params":{…}}`,
@@ -88,8 +89,9 @@ private struct PlainCallReader {
 
     mutating func takes(_ text: StaticString) -> Bool {
         let length = text.utf8CodeUnitCount
-        guard bytes.count - position >= length else { return false }
-        for index in 0..<length where bytes[position + index] != text.utf8Start[index] { return false }
+        guard let start = bytes.baseAddress, bytes.count - position >= length,
+            memcmp(start + position, text.utf8Start, length) == 0
+        else { return false }
         position += length
         return true
     }

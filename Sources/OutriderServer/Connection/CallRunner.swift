@@ -53,7 +53,7 @@ extension Connection {
                 return perform(state.withLock { $0.deliver(.error(nil, CallMachine.duplicate(own)), to: place) })
             }
             let call = state.withLock { state in
-                state.calls.cancel(target, silently: silently).flatMap { state.running[$0] }
+                state.calls.cancel(target, silently: silently).flatMap { state.calls.call($0) }
             }
             call?.cancel()
             guard let own else { return noReply(place) }
@@ -152,12 +152,7 @@ extension Connection {
 
     /// Remembers the call, unless the call is over already.
     private func keep(_ call: RunningCall, _ ticket: CallTicket) {
-        let cancelled = state.withLock { state in
-            guard state.calls.isRunning(ticket) else { return false }
-            state.running[ticket] = call
-            return state.calls.isCancelled(ticket) || state.phase == .closed
-        }
-        if cancelled { call.cancel() }
+        if state.withLock({ $0.calls.keep(call, ticket) }) { call.cancel() }
     }
 
     private func finished(
@@ -168,7 +163,6 @@ extension Connection {
         var isRaw = false
         var isUnwanted = false
         let (effects, raw) = state.withLock { state in
-            state.running[ticket] = nil
             var effects: Effects
             switch state.calls.finished(ticket) {
             case .silent(let place, let isCancelled):

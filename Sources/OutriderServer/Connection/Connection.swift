@@ -121,6 +121,7 @@ final class Connection: Peer, Sendable {
 
     /// Writes the outbox as far as the wire has room. On the loop: once per tick, and whenever the wire has room again.
     func flush() {
+        if state.withLock({ $0.isFlushed() }) { return }
         var wrote = false
         while let gathered = state.withLock({ $0.gather(isWritable: wire.isWritable) }) {
             if write(gathered) { wrote = true }
@@ -297,12 +298,11 @@ final class Connection: Peer, Sendable {
             state.phase = .closed
             let (_, callbacks) = state.calls.close()
             defer {
-                state.running = [:]
                 state.waiters = [:]
                 state.dropOutput(setting.limits.outbox)
             }
             return Leftovers(
-                running: Array(state.running.values), callbacks: callbacks, waiters: Array(state.waiters.values),
+                running: state.calls.handles, callbacks: callbacks, waiters: Array(state.waiters.values),
                 raw: state.raw)
         }
         guard let leftovers else { return }
@@ -320,7 +320,7 @@ final class Connection: Peer, Sendable {
 
     /// Cancels every running call; each still gets a reply.
     func cancelAll() {
-        let running = state.withLock { Array($0.running.values) }
+        let running = state.withLock { $0.calls.handles }
         for call in running { call.cancel() }
     }
 

@@ -27,19 +27,6 @@ struct Effects {
     var admitted: [CheckedContinuation<Void, any Error>] = []
 }
 
-/// A handle for cancelling a running call.
-enum RunningCall {
-    case task(Task<Void, Never>)
-    case inline(any InlineCall)
-
-    func cancel() {
-        switch self {
-        case .task(let task): task.cancel()
-        case .inline(let call): call.cancel()
-        }
-    }
-}
-
 /// The mutable state of a connection, guarded by its lock. Decides without side effects.
 struct ConnectionState: ~Copyable {
     enum Phase {
@@ -63,7 +50,6 @@ struct ConnectionState: ~Copyable {
     var calls: CallMachine
     var outbox: OutboxMachine
     var batches = BatchMachine()
-    var running: [CallTicket: RunningCall] = [:]
     var callbacks: [Int64: PendingCallback] = [:]
     var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
     var nextWaiter = 0
@@ -194,6 +180,15 @@ struct ConnectionState: ~Copyable {
         case bytes(ByteBuffer)
         /// Read this part of a file, and give it to `fetched`.
         case fetch(any SpilledPayload, Range<Int>)
+    }
+
+    /// Whether a flush would change nothing, as after a read whose calls have no replies so far.
+    mutating func isFlushed() -> Bool {
+        guard phase == .open, raw == nil, outbox.isQuiet, isWritten, uncounted.isEmpty, waiters.isEmpty else {
+            return false
+        }
+        flushing = false
+        return true
     }
 
     /// The next step of a flush; nil if there is nothing to write, or the next bytes wait for a file.

@@ -14,6 +14,8 @@ final class SocketWire: Wire {
     private let inputClosed = Atomic<Bool>(false)
     private let finishing = Atomic<Bool>(false)
     private let expectsMuch = Atomic<Bool>(false)
+    /// Whether the channel got bytes that may still wait there.
+    private let mayWait = Atomic<Bool>(false)
     /// Used while the channel is active; nil if the channel has no socket. Asking for the socket takes long.
     private let socket: CInt?
 
@@ -28,11 +30,33 @@ final class SocketWire: Wire {
 
     var unwritten: Int { (try? channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
 
-    func write(_ buffer: ByteBuffer) { channel.write(buffer, promise: nil) }
+    /// Gives the bytes to the kernel at once if it takes them: the way through the channel is long.
+    func write(_ buffer: ByteBuffer) {
+        var rest = buffer
+        if let socket = freeSocket {
+            let taken = rest.withUnsafeReadableBytes { send(socket, $0.baseAddress, $0.count, Self.flags) }
+            rest.moveReaderIndex(forwardBy: max(0, taken))
+        }
+        guard rest.readableBytes > 0 else { return }
+        mayWait.store(true, ordering: .relaxed)
+        channel.write(rest, promise: nil)
+    }
+
+    private static let flags = Int32(truncatingIfNeeded: MSG_DONTWAIT | MSG_NOSIGNAL)
+
+    /// The socket, if no earlier bytes wait in the channel. A failure of the socket is left to the channel, which meets
+    /// the same and closes.
+    private var freeSocket: CInt? {
+        guard let socket, channel.isActive else { return nil }
+        if mayWait.load(ordering: .relaxed) {
+            guard unwritten == 0 else { return nil }
+            mayWait.store(false, ordering: .relaxed)
+        }
+        return socket
+    }
 
     func giveToKernel(_ buffers: [UnsafeRawBufferPointer]) -> Int {
-        guard let socket, channel.isActive, unwritten == 0 else { return 0 }
-        let flags = Int32(truncatingIfNeeded: MSG_DONTWAIT | MSG_NOSIGNAL)
+        guard let socket = freeSocket else { return 0 }
         var parts = buffers.prefix(Self.mostParts).map { buffer in
             iovec(iov_base: UnsafeMutableRawPointer(mutating: buffer.baseAddress), iov_len: buffer.count)
         }
@@ -40,12 +64,11 @@ final class SocketWire: Wire {
             var message = msghdr()
             message.msg_iov = parts.baseAddress
             message.msg_iovlen = parts.count
-            // a failure is left to the channel, which meets the same and closes
-            return max(0, sendmsg(socket, &message, flags))
+            return max(0, sendmsg(socket, &message, Self.flags))
         }
     }
 
-    func flush() { channel.flush() }
+    func flush() { if mayWait.load(ordering: .relaxed) { channel.flush() } }
 
     func setReading(_ on: Bool) { _ = channel.setOption(.autoRead, value: on) }
 
