@@ -173,6 +173,7 @@ package enum CachePrincipal {
 
         /// With whose end the responses end, too: `oauth:NAME` and `jar:NAME`.
         package var owners: [String] {
+            if credential == nil, jar == nil { return [] }
             // the text of a jar begins with `jar:NAME:`
             let jars = jar.map { $0.split(separator: ":", maxSplits: 2).prefix(2).joined(separator: ":") }
             return [credential.map { "oauth:\($0)" }, jars].compactMap(\.self)

@@ -44,7 +44,7 @@ package enum CachePolicy {
             return query.control.onlyIfCached ? .refuse(reason, isDirective: true) : .fetch(.request, reason)
         }
         guard let head else {
-            let reason = hasVariants ? "other values of the fields that Vary names" : "not stored"
+            let reason = hasVariants ? "other values of the fields that Vary names" : "no response was stored"
             return missing(query, hasVariants ? .varyMiss : .uriMiss, reason)
         }
         var part: Range<Int>?

@@ -38,8 +38,13 @@ package struct CacheQuery: Sendable {
     /// Whether a field of that name, spelled as the service and most clients do, means nothing to a cache. False is always
     /// right.
     static func isNeutral(_ name: String) -> Bool {
-        // names that a String holds without a buffer: compared at once
-        name == "Accept" || name == "Accept-Encoding" || name == "Accept-Language" || name == "User-Agent"
+        // names that a String holds without a buffer: compared at once, if they are as long
+        switch name.utf8.count {
+        case 6: name == "Accept"
+        case 10: name == "User-Agent"
+        case 15: name == "Accept-Encoding" || name == "Accept-Language"
+        default: false
+        }
     }
 
     private static let conditions = ["If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since"]

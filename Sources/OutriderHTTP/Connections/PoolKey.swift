@@ -94,17 +94,19 @@ package struct PoolKey: Sendable, Hashable {
     }
 
     /// Whether the keys share their storage.
-    func isSame(as other: PoolKey) -> Bool { parts === other.parts }
+    package func isSame(as other: PoolKey) -> Bool { parts === other.parts }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(parts.hash) }
 
     /// Whether a connection of this key may carry several attempts at once.
     package var mayBeShared: Bool { version != .http11 }
 
-    /// Whether this is the key of a direct request for the URL with the standard security.
-    package func isPlain(_ url: HTTPURL, _ addresses: AddressPolicy, _ version: HTTPVersionChoice) -> Bool {
-        port == url.port && isSecure == url.isSecure && host == url.host && url.socketPath == nil && socketPath == nil
-            && proxy == nil && connectTo == nil && security === ConnectionSecurity.standard
+    /// Whether this is the key of a direct request for the URL, to the URL's own host and port.
+    package func isDirect(
+        _ url: HTTPURL, _ security: ConnectionSecurity, _ addresses: AddressPolicy, _ version: HTTPVersionChoice
+    ) -> Bool {
+        port == url.port && isSecure == url.isSecure && self.security === security && host == url.host
+            && url.socketPath == nil && socketPath == nil && proxy == nil && connectTo == nil
             && self.addresses == addresses && self.version == Self.version(version, isSecure: url.isSecure)
     }
 

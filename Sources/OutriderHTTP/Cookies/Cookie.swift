@@ -20,7 +20,8 @@ package struct Cookie: Sendable, Equatable {
         /// Compares bytes: texts of other bytes that Unicode calls equivalent are of other cookies. Equal bytes have
         /// equal hashes, so that the hash of the texts serves.
         package static func == (one: Identity, other: Identity) -> Bool {
-            func same(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
+            // most texts differ, which `==` finds at once
+            func same(_ one: String, _ other: String) -> Bool { one == other && one.utf8.elementsEqual(other.utf8) }
             return one.isHostOnly == other.isHostOnly && (one.partition == nil) == (other.partition == nil)
                 && same(one.name, other.name) && same(one.path, other.path) && same(one.domain, other.domain)
                 && same(one.partition ?? "", other.partition ?? "")

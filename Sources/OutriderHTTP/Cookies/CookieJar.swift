@@ -172,8 +172,9 @@ package struct CookieJar: Sendable {
                 found = index
                 continue
             }
-            let (one, other) = (cookies[index], cookies[best])
-            if one.used < other.used || one.used == other.used && one.created < other.created { found = index }
+            // without copies of the cookies, which are dear
+            let (used, least) = (cookies[index].used, cookies[best].used)
+            if used < least || used == least && cookies[index].created < cookies[best].created { found = index }
         }
         return found
     }

@@ -19,10 +19,11 @@ struct JSONRedaction {
     /// The name of the member whose value follows.
     private var name: String?
 
-    /// Whether a body is masked as JSON though its type does not name JSON: it has no type, or is a text, and begins as
-    /// JSON does.
+    /// Whether a body is masked as JSON: its type names JSON; or the body has no type, or is `text/…` or `application/…`,
+    /// and begins as JSON does. Programs label JSON in many ways: `curl -d` as a form.
     static func applies(to bytes: [UInt8], _ type: MediaType?) -> Bool {
-        guard type == nil || type?.type == "text" else { return false }
+        if type?.isJSON == true { return true }
+        guard type == nil || type?.type == "text" || type?.type == "application" else { return false }
         let first = bytes.first { $0 != 0x20 && $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }
         return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
     }

@@ -156,16 +156,13 @@ package enum Redaction: Sendable {
     }
 
     private static func narrow(_ bytes: [UInt8], _ type: MediaType?) -> [UInt8] {
-        if JSONRedaction.applies(to: bytes, type) { return JSONRedaction.masked(bytes, SecretNames()) ?? bytes }
-        guard let type else { return bytes }
-        if type.type == "application", type.subtype == "x-www-form-urlencoded" {
-            return masked(form: bytes, SecretNames()) ?? bytes
+        let names = SecretNames()
+        if let type, type.subtype == "form-data" {
+            return MultipartMask.masked(bytes, type[parameter: "boundary"], names) ?? bytes
         }
-        if type.subtype == "form-data" {
-            return MultipartMask.masked(bytes, type[parameter: "boundary"], SecretNames()) ?? bytes
-        }
-        guard type.subtype == "json" || type.subtype.hasSuffix("+json") else { return bytes }
-        return JSONRedaction.masked(bytes, SecretNames()) ?? bytes
+        let result = JSONRedaction.applies(to: bytes, type) ? JSONRedaction.masked(bytes, names) ?? bytes : bytes
+        guard type?.type == "application", type?.subtype == "x-www-form-urlencoded" else { return result }
+        return masked(form: result, names) ?? result
     }
 
     /// Masks pairs behind a question mark or a number sign, which stays.

@@ -81,33 +81,30 @@ package struct CassetteMask: Sendable {
 
     private func find(in body: [UInt8], _ contentType: String?, _ found: inout FoundSecrets) {
         guard !body.isEmpty, body.count <= Self.mostLearned else { return }
-        guard let type = contentType.flatMap(MediaType.init(parsing:)) else {
-            if JSONRedaction.applies(to: body, nil) { find(inJSON: body, &found) }
-            return
-        }
+        let type = contentType.flatMap(MediaType.init(parsing:))
         let body = WideText.narrowed(body, type)?.text ?? body
-        if type.subtype == "x-www-form-urlencoded" {
-            for pair in Self.pairs(of: body) where holdsSecret(pair.name) { found.add(pair.value) }
-        } else if type.subtype == "form-data" {
+        if let type, type.subtype == "form-data" {
             var parts: [[UInt8]] = []
             MultipartMask.masked(body, type[parameter: "boundary"], names) { name, value in
                 if holdsSecret(name) { found.add(String(decoding: value, as: UTF8.self)) }
             } foundJSON: { part in
                 parts.append(Array(part))
             }
-            for part in parts { find(inJSON: part, &found) }
-        } else if type.subtype == "json" || type.subtype.hasSuffix("+json") {
-            find(inJSON: body, &found)
-        } else if StreamPart.isStream(type) {
+            return parts.forEach { find(inJSON: $0, &found) }
+        }
+        if let type, StreamPart.isStream(type) {
             var start = 0
             while start < body.count {
                 let end = StreamPart.end(in: body, from: start, isEvents: StreamPart.isEvents(type))
                 find(inJSON: StreamPart(Array(body[start..<end])).json, &found)
                 start = end
             }
-        } else if JSONRedaction.applies(to: body, type) {
-            find(inJSON: body, &found)
+            return
         }
+        if type?.subtype == "x-www-form-urlencoded" {
+            for pair in Self.pairs(of: body) where holdsSecret(pair.name) { found.add(pair.value) }
+        }
+        if JSONRedaction.applies(to: body, type) { find(inJSON: body, &found) }
     }
 
     private func find(inJSON bytes: [UInt8], _ found: inout FoundSecrets) {
@@ -196,17 +193,15 @@ package struct CassetteMask: Sendable {
 
     private func narrow(_ bytes: [UInt8], _ type: MediaType?) -> [UInt8] {
         var result = bytes
-        switch type?.subtype {
-        case "x-www-form-urlencoded": result = Redaction.masked(form: bytes, names) ?? bytes
-        case "form-data": result = MultipartMask.masked(bytes, type?[parameter: "boundary"], names) ?? bytes
-        case "json": result = json(bytes)
-        case let subtype? where subtype.hasSuffix("+json"): result = json(bytes)
-        default:
-            if let type, StreamPart.isStream(type) {
-                result = stream(bytes, isEvents: StreamPart.isEvents(type))
-            } else if JSONRedaction.applies(to: bytes, type) {
-                result = JSONRedaction.masked(bytes, names) ?? bytes
-            }
+        if let type, type.subtype == "form-data" {
+            result = MultipartMask.masked(bytes, type[parameter: "boundary"], names) ?? bytes
+        } else if let type, StreamPart.isStream(type) {
+            result = stream(bytes, isEvents: StreamPart.isEvents(type))
+        } else if type?.isJSON == true {
+            result = json(bytes)
+        } else {
+            if JSONRedaction.applies(to: bytes, type) { result = JSONRedaction.masked(bytes, names) ?? bytes }
+            if type?.subtype == "x-www-form-urlencoded" { result = Redaction.masked(form: result, names) ?? result }
         }
         return values.replaced(result) ?? result
     }

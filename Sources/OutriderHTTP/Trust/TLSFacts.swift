@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+package import OutriderJSON
+import Synchronization
+
 /// The results of a TLS handshake. All requests of a connection share an object.
 package final class TLSFacts: Sendable, Equatable {
     package enum ClientCertificate: String, Sendable {
@@ -30,6 +33,7 @@ package final class TLSFacts: Sendable, Equatable {
     package let chain: [[UInt8]]
     /// The end of validity of a verified server certificate, in seconds since 1970; nil if not relevant.
     package let expires: Double?
+    private let written = Mutex<JSONText?>(nil)
 
     package init(
         version: String, cipher: String?, group: String?, alpn: String?, verified: VerifiedBy, revocation: Revocation?,
@@ -44,6 +48,16 @@ package final class TLSFacts: Sendable, Equatable {
         self.revocation = revocation
         self.clientCertificate = clientCertificate
         self.chain = chain
+    }
+
+    /// The facts as replies write them; `write` is called once.
+    package func text(_ write: () -> JSONText) -> JSONText {
+        written.withLock { written in
+            if let written { return written }
+            let text = write()
+            written = text
+            return text
+        }
     }
 
     package static func == (one: TLSFacts, other: TLSFacts) -> Bool {

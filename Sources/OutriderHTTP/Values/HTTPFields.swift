@@ -72,10 +72,14 @@ package struct HTTPFields: Sendable, Equatable, ExpressibleByArrayLiteral {
         list.compactMap { Self.same($0.name, name) ? $0.text : nil }
     }
 
-    /// Names are compared as ASCII without case.
+    /// Names are compared as ASCII without case. Most differ in their length.
+    @inlinable
     package static func same(_ one: String, _ other: String) -> Bool {
-        let length = one.utf8.count
-        guard length == other.utf8.count else { return false }
+        one.utf8.count == other.utf8.count && sameLetters(one, other)
+    }
+
+    @usableFromInline
+    static func sameLetters(_ one: String, _ other: String) -> Bool {
         let compared = one.utf8.withContiguousStorageIfAvailable { one in
             other.utf8.withContiguousStorageIfAvailable { equal(one, $0) }
         }
@@ -88,12 +92,13 @@ package struct HTTPFields: Sendable, Equatable, ExpressibleByArrayLiteral {
         }
         var index = 0
         while index < one.count {
-            // most names that match are written alike
-            if index &+ 8 <= one.count,
-                first.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-                    == second.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            // most names that match are written alike; at the end the word begins with bytes that were compared before
+            let start = min(index, one.count &- 8)
+            if start >= 0,
+                first.loadUnaligned(fromByteOffset: start, as: UInt64.self)
+                    == second.loadUnaligned(fromByteOffset: start, as: UInt64.self)
             {
-                index &+= 8
+                index = start &+ 8
                 continue
             }
             if one[index] != other[index], lower(one[index]) != lower(other[index]) { return false }

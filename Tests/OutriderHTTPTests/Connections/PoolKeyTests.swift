@@ -25,20 +25,21 @@ struct PoolKeyTests {
         #expect(Set([key, version, target, security]).count == 4 && key.version == .auto && key.connectTo == nil)
     }
 
-    @Test func `a key is plain for its own origin, addresses and version alone`() {
+    @Test func `a key is direct for its own origin, security, addresses and version alone`() {
         let key = PoolKey(url, version: .auto)
-        #expect(key.isPlain(url, .any, .auto))
-        #expect(!key.isPlain(url, .publicOnly, .auto) && !key.isPlain(url, .any, .http2))
+        #expect(key.isDirect(url, .standard, .any, .auto))
+        #expect(!key.isDirect(url, .standard, .publicOnly, .auto) && !key.isDirect(url, .standard, .any, .http2))
         let others: [HTTPURL] = [
             HTTPURL(scheme: .http, host: "a", port: 443, target: "/"),
             HTTPURL(scheme: .https, host: "b", port: 443, target: "/"),
             HTTPURL(scheme: .https, host: "a", port: 444, target: "/"),
             HTTPURL(scheme: .https, host: "a", port: 443, target: "/", socketPath: "/s"),
         ]
-        for other in others { #expect(!key.isPlain(other, .any, .auto)) }
+        for other in others { #expect(!key.isDirect(other, .standard, .any, .auto)) }
+        let own = ConnectionSecurity(.none, .standard)
         var changed = key
-        changed.security = ConnectionSecurity(.none, .standard)
-        #expect(!changed.isPlain(url, .any, .auto))
+        changed.security = own
+        #expect(!changed.isDirect(url, .standard, .any, .auto) && changed.isDirect(url, own, .any, .auto))
     }
 
     @Test func `a place is found again after others have come and gone`() {

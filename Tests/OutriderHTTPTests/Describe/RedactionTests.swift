@@ -151,7 +151,7 @@ import Testing
         #expect(Redaction.masked.body(form, contentType: nil) == form)
     }
 
-    @Test func `members are masked in JSON parts of a form, and in JSON that has no type or is a text`() {
+    @Test func `members are masked in JSON parts of a form, and in JSON that has no type or another one`() {
         let (json, hidden) = (#"{"a":1,"password":"x"}"#, #"{"a":1,"password":"***"}"#)
         func form(_ json: String, _ type: String) -> [UInt8] {
             let head = "--b\r\nContent-Disposition: form-data; name=\"meta\"\r\ncontent-type: \(type)\r\n\r\n"
@@ -162,9 +162,15 @@ import Testing
             #expect(Redaction.masked.body(form(json, type), contentType: kind) == form(hidden, type))
         }
         #expect(Redaction.masked.body(form(json, "image/png"), contentType: kind) == form(json, "image/png"))
-        for type in [nil, "text/plain", "text/html; charset=utf-8"] {
+        let pairs = "application/x-www-form-urlencoded"
+        for type in [nil, "text/plain", "text/html; charset=utf-8", pairs, "application/octet-stream"] {
             #expect(Redaction.masked.body(Array(json.utf8), contentType: type) == Array(hidden.utf8))
+            #expect(CassetteMask().body(Array(json.utf8), type) == Array(hidden.utf8))
         }
+        // a form may begin as JSON does
+        let list = Array("[]=1&password=x".utf8)
+        #expect(Redaction.masked.body(list, contentType: pairs) == Array("[]=1&password=***".utf8))
+        #expect(CassetteMask().body(list, pairs) == Array("[]=1&password=***".utf8))
         #expect(Redaction.masked.body(Array(json.utf8), contentType: "image/png") == Array(json.utf8))
     }
 
