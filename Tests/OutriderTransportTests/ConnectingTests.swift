@@ -143,6 +143,23 @@ struct ConnectingTests {
         }
     }
 
+    @Test func `requests that begin together share the lookup of a name`() async throws {
+        // one thread, which is busy, and a single lookup may wait for it
+        let threads = BlockingThreads(1, name: "test", mostWaiting: 1)
+        let gate = testGroup.next().makePromise(of: Void.self)
+        threads.run(for: .service) { try? gate.futureResult.wait() }
+        let resolver = SystemResolver(threads: threads)
+        let ports = [81, 82, 83]
+        let lookups = ports.map {
+            resolver.addresses(of: "localhost", port: $0, for: .service, LookupInterest(), on: testGroup.next())
+        }
+        gate.succeed()
+        for (port, lookup) in zip(ports, lookups) {
+            let found = try await lookup.get()
+            #expect(!found.isEmpty && found.allSatisfy { $0.port == port })
+        }
+    }
+
     @Test func `lookups without end are refused`() async throws {
         // one thread, which hangs, and no lookup may wait for it
         let threads = BlockingThreads(1, name: "test", mostWaiting: 0)

@@ -56,7 +56,7 @@ struct TimeoutTests {
         attempt.timeouts.firstByte = 0.1
         let failure = await makeTransport().failure(attempt)
         #expect(failure?.kind == .timedOut && failure?.phase == .firstByte && failure?.sent == .maybeSent)
-        #expect(failure?.message == "127.0.0.1: waiting for the first byte of the answer took more than 0.1 s")
+        #expect(failure?.message == "127.0.0.1: waiting for the first byte of the response took more than 0.1 s")
         await server.close()
     }
 
@@ -67,7 +67,7 @@ struct TimeoutTests {
         attempt.timeouts.idle = 0.1
         let failure = await makeTransport().failure(attempt)
         #expect(failure?.kind == .timedOut && failure?.phase == .response && failure?.sent == .sent)
-        #expect(failure?.message == "127.0.0.1: waiting for the next part of the answer took more than 0.1 s")
+        #expect(failure?.message == "127.0.0.1: waiting for the next part of the response took more than 0.1 s")
         await server.close()
     }
 
@@ -154,7 +154,8 @@ struct TimeoutTests {
         let failure = await makeTransport().failure(attempt)
         #expect(failure?.kind == .timedOut && failure?.phase == .response && failure?.sent == .sent)
         #expect(
-            failure?.message.hasPrefix("127.0.0.1: in 0.5 s of waiting for the next part of the answer moved ") == true)
+            failure?.message.hasPrefix("127.0.0.1: in 0.5 s of waiting for the next part of the response moved ")
+                == true)
         #expect(failure?.message.hasSuffix(" bytes, and minRate wants 10000 a second") == true)
         // one that a byte now and then keeps to
         attempt.timeouts.idle = 20

@@ -181,6 +181,7 @@ private final class RecordedLink: UpgradeLink {
     func onLoop(_ work: @escaping @Sendable () -> Void) { link.onLoop(work) }
     func soon(_ work: @escaping @Sendable () -> Void) { link.soon(work) }
     func finish(within seconds: Double) { link.finish(within: seconds) }
+    func shortenReads() { link.shortenReads() }
 
     func write(_ bytes: [UInt8], _ completion: @escaping @Sendable (Bool) -> Void) {
         recording.sent(bytes)

@@ -38,4 +38,12 @@ package protocol UpgradeLink: AnyObject, Sendable {
     /// Stops reading: the body of the response ends now. The connection closes when the server has closed its side, or
     /// after so many seconds.
     func finish(within seconds: Double)
+
+    /// The reader is behind: reads are short until the reader has kept up for a while, so that little waits. On the loop
+    /// only.
+    func shortenReads()
+}
+
+extension UpgradeLink {
+    package func shortenReads() {}
 }

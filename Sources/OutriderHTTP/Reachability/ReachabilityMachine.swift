@@ -49,8 +49,6 @@ package struct InterfaceRule: Sendable, Hashable {
         self.prohibited = prohibited
     }
 
-    package var permitsAll: Bool { required == nil && prohibited.isEmpty }
-
     /// Whether the route is usable over a permitted interface. An unknown interface is of no required and of no
     /// prohibited kind.
     package func permits(_ sample: PathSample) -> Bool {

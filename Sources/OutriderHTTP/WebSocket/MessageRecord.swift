@@ -29,9 +29,11 @@ package enum MessageRecord {
     }
 
     /// Writes the head of a record into its first five bytes.
-    static func seal(_ kind: Kind, _ record: inout [UInt8]) {
+    ///
+    /// - Parameter left: bytes of the payload that follow elsewhere.
+    static func seal(_ kind: Kind, _ record: inout [UInt8], left: Int = 0) {
         guard record.count >= headBytes else { return }
-        let length = UInt32(clamping: record.count &- headBytes)
+        let length = UInt32(clamping: record.count &- headBytes &+ left)
         record[0] = kind.rawValue
         for index in 1...4 { record[index] = UInt8(truncatingIfNeeded: length >> UInt32(8 &* (4 &- index))) }
     }

@@ -14,7 +14,7 @@ package struct MessageRecords: Sendable {
     /// Shorter payloads are copied.
     private static let longBytes = 16 << 10
 
-    /// The record of a message that began in earlier input; the first of all records.
+    /// The record of a message that began in earlier input, or its beginning; the first of all records.
     private var begun: [UInt8] = []
     /// Short records, and the heads of long ones.
     private var own: [UInt8] = []
@@ -38,6 +38,18 @@ package struct MessageRecords: Sendable {
             MessageRecord.appendHead(kind, place.count, to: &own)
             payloads.append(Payload(after: own.count, place: place))
         }
+    }
+
+    /// Whether the end of a message that began in earlier input can stay in the input.
+    func leaves(_ count: Int) -> Bool { isEmpty && count >= Self.longBytes }
+
+    /// A message that began in earlier input.
+    ///
+    /// - Parameter place: of the end of its payload within the input.
+    mutating func append(begun record: [UInt8], _ place: Range<Int>) {
+        begun = record
+        payloads.append(Payload(after: 0, place: place))
+        count = record.count &+ place.count
     }
 
     /// A record of its own bytes.

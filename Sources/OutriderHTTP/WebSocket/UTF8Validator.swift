@@ -3,7 +3,7 @@
 
 /// Checks that bytes are UTF-8 (RFC 3629), in pieces of any length, and finds the first invalid byte.
 ///
-/// Surrogates, overlong forms and code points above U+10FFFF are refused. ASCII is checked 64 bytes at a time, other text
+/// Surrogates, overlong forms and code points above U+10FFFF are refused. ASCII is checked 256 bytes at a time, other text
 /// 16.
 package struct UTF8Validator: Sendable {
     /// Continuation bytes that the current character still needs.
@@ -70,21 +70,18 @@ package struct UTF8Validator: Sendable {
 
     private static func skipASCII(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         var index = start
-        while bytes.count &- index >= 64 {
-            var all: UInt64 = 0
-            for word in 0..<8 {
-                all |= bytes.loadUnaligned(fromByteOffset: index &+ word &* 8, as: UInt64.self)
-            }
-            guard all & 0x8080_8080_8080_8080 == 0 else { break }
-            index &+= 64
-        }
-        while bytes.count &- index >= 8 {
-            let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-            guard word & 0x8080_8080_8080_8080 == 0 else { break }
-            index &+= 8
-        }
+        while bytes.count &- index >= 256, isASCII(bytes, index, words: 32) { index &+= 256 }
+        while bytes.count &- index >= 64, isASCII(bytes, index, words: 8) { index &+= 64 }
+        while bytes.count &- index >= 8, isASCII(bytes, index, words: 1) { index &+= 8 }
         while index < bytes.count, bytes[index] < 0x80 { index &+= 1 }
         return index
+    }
+
+    @inline(__always)
+    private static func isASCII(_ bytes: UnsafeRawBufferPointer, _ start: Int, words: Int) -> Bool {
+        var all: UInt64 = 0
+        for word in 0..<words { all |= bytes.loadUnaligned(fromByteOffset: start &+ word &* 8, as: UInt64.self) }
+        return all & 0x8080_8080_8080_8080 == 0
     }
 
     /// The first byte of a character that is not ASCII.

@@ -209,13 +209,8 @@ package struct WebSocketMachine: ~Copyable {
         let piece = UnsafeRawBufferPointer(rebasing: bytes[place])
         guard var current = message.take() else { return }
         current.received &+= piece.count
-        // a message in a single piece needs no buffer of its own
-        if isLast, !current.isCompressed, current.record.isEmpty {
-            if let fault = fault(in: piece, &current) ?? fault(atEndOf: current) { throw fault }
-            arrivals.records.append(current.opcode.recordKind, bytes, place)
-            arrivals.messages &+= 1
-            spare = current.record
-            return
+        if isLast, !current.isCompressed, current.record.isEmpty || arrivals.records.leaves(piece.count) {
+            return try finish(&current, bytes, place, &arrivals)
         }
         if current.record.isEmpty {
             current.record.reserveCapacity(MessageRecord.headBytes &+ piece.count &+ min(left, Self.roomBytes))
@@ -240,6 +235,22 @@ package struct WebSocketMachine: ~Copyable {
         if let fault = fault(atEndOf: current) { throw fault }
         MessageRecord.seal(current.opcode.recordKind, &record)
         hand(&record, &arrivals)
+    }
+
+    /// Takes the last piece of a message without a copy. A message in a single piece needs no buffer of its own.
+    private mutating func finish(
+        _ current: inout Message, _ bytes: UnsafeRawBufferPointer, _ place: Range<Int>,
+        _ arrivals: inout WebSocketArrivals
+    ) throws(WebSocketFault) {
+        let piece = UnsafeRawBufferPointer(rebasing: bytes[place])
+        if let fault = fault(in: piece, &current) ?? fault(atEndOf: current) { throw fault }
+        arrivals.messages &+= 1
+        guard current.record.isEmpty else {
+            MessageRecord.seal(current.opcode.recordKind, &current.record, left: place.count)
+            return arrivals.records.append(begun: current.record, place)
+        }
+        arrivals.records.append(current.opcode.recordKind, bytes, place)
+        spare = current.record
     }
 
     private mutating func hand(_ record: inout [UInt8], _ arrivals: inout WebSocketArrivals) {

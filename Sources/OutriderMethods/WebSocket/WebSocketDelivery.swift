@@ -51,19 +51,21 @@ extension WebSocketSource {
     }
 
     private func append(_ records: [UInt8]) {
-        let (limit, _) = state.withLock { state -> (Int?, [MemoryCharge]) in
+        let (limit, link, _) = state.withLock { state -> (Int?, (any UpgradeLink)?, [MemoryCharge]) in
             state.backlog.append(records)
+            let link = state.backlog.held > Self.pieceBytes ? state.link : nil
             let surplus = countHeld(&state)
             let most = bound(options.backlog, state)
             switch options.overflow {
             case .wait: break
             case .dropOldest:
                 state.backlog.drop(to: most)
-                return (nil, surplus + countHeld(&state))
-            case .close: return (state.backlog.isFull(most) ? most : nil, surplus)
+                return (nil, link, surplus + countHeld(&state))
+            case .close: return (state.backlog.isFull(most) ? most : nil, link, surplus)
             }
-            return (nil, surplus)
+            return (nil, link, surplus)
         }
+        link?.onLoop { link?.shortenReads() }
         beginDelivery()
         if let limit {
             let text = "the client took its messages too slowly: more than \(limit) bytes wait (overflow: close)"

@@ -27,29 +27,100 @@ package final class LookupInterest: Sendable {
     func end() { hasEnded.store(true, ordering: .relaxed) }
 }
 
-/// Resolves with getaddrinfo on threads of its own, since that call blocks and cannot be stopped.
+/// Resolves with getaddrinfo on threads of its own, since that call blocks and cannot be stopped. Requests of a client
+/// that begin within a second share the lookup of a name: a burst would ask the name server once for each connection,
+/// and wait for a thread each time.
 package final class SystemResolver: NameResolver {
+    private struct Name: Hashable {
+        let host: String
+        let client: ClientKey
+    }
+
+    private struct Waiter {
+        let port: Int
+        let interest: LookupInterest
+        let promise: EventLoopPromise<[SocketAddress]>
+    }
+
+    private final class Lookup: Sendable {
+        /// An older lookup may hang where a new one would not: the network may have changed.
+        private static let shared = TimeAmount.seconds(1.0)
+        private let began = NIODeadline.now()
+        /// Nil after the end.
+        private let waiters: Mutex<[Waiter]?>
+
+        init(_ waiter: Waiter) { waiters = Mutex([waiter]) }
+
+        var isAwaited: Bool { waiters.withLock { $0?.contains { $0.interest.exists } == true } }
+
+        /// False if the lookup is too old, or has ended.
+        func joins(_ waiter: Waiter) -> Bool {
+            guard NIODeadline.now() - began < Self.shared else { return false }
+            return waiters.withLock { $0?.append(waiter) } != nil
+        }
+
+        func end() -> [Waiter] { waiters.withLock { $0.take() } ?? [] }
+    }
+
     private let threads: BlockingThreads
+    /// The latest lookup of each name.
+    private let lookups = Mutex<[Name: Lookup]>([:])
 
     package init(threads: BlockingThreads = .names) { self.threads = threads }
 
     package func addresses(
         of host: String, port: Int, for client: ClientKey, _ interest: LookupInterest, on loop: any EventLoop
     ) -> EventLoopFuture<[SocketAddress]> {
-        let promise = loop.makePromise(of: [SocketAddress].self)
-        let isTaken = threads.run(for: client) {
-            // requests that ended while they waited for a thread must not keep later ones waiting
-            guard interest.exists else { return promise.fail(CancellationError()) }
-            promise.completeWith(Self.look(up: host, port: port).mapError { $0 as any Error })
+        let waiter = Waiter(port: port, interest: interest, promise: loop.makePromise())
+        let name = Name(host: host, client: client)
+        let lookup = lookups.withLock { lookups -> Lookup? in
+            if lookups[name]?.joins(waiter) == true { return nil }
+            let lookup = Lookup(waiter)
+            lookups[name] = lookup
+            return lookup
         }
-        if !isTaken {
-            let text = "too many host names are being looked up for this client (wait until some are found)"
-            promise.fail(HTTPFailure(.limitExceeded, text, phase: .resolve, retryable: true))
-        }
-        return promise.futureResult
+        if let lookup { start(lookup, of: name) }
+        return waiter.promise.futureResult
     }
 
-    private static func look(up host: String, port: Int) -> Result<[SocketAddress], HTTPFailure> {
+    private func start(_ lookup: Lookup, of name: Name) {
+        let isTaken = threads.run(for: name.client) {
+            // requests that ended while they waited for a thread must not keep later ones waiting
+            guard self.isAwaited(lookup, of: name) else {
+                return self.end(lookup, of: name, .failure(CancellationError()))
+            }
+            self.end(lookup, of: name, Self.look(up: name.host).mapError { $0 as any Error })
+        }
+        guard !isTaken else { return }
+        let text = "too many host names are being looked up for this client (wait until some are found)"
+        end(lookup, of: name, .failure(HTTPFailure(.limitExceeded, text, phase: .resolve, retryable: true)))
+    }
+
+    /// Whether a request awaits the addresses. If none does, no other request joins the lookup.
+    private func isAwaited(_ lookup: Lookup, of name: Name) -> Bool {
+        lookups.withLock { lookups in
+            if lookup.isAwaited { return true }
+            if lookups[name] === lookup { lookups[name] = nil }
+            return false
+        }
+    }
+
+    private func end(_ lookup: Lookup, of name: Name, _ found: Result<[SocketAddress], any Error>) {
+        lookups.withLock { if $0[name] === lookup { $0[name] = nil } }
+        for waiter in lookup.end() {
+            waiter.promise.completeWith(
+                found.map { addresses in
+                    addresses.map { address in
+                        var address = address
+                        address.port = waiter.port
+                        return address
+                    }
+                })
+        }
+    }
+
+    /// The addresses have the port 0.
+    private static func look(up host: String) -> Result<[SocketAddress], HTTPFailure> {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
         // safe: the constants are small
@@ -65,22 +136,19 @@ package final class SystemResolver: NameResolver {
         var found: [SocketAddress] = []
         var next = list
         while let entry = next?.pointee {
-            if let address = address(entry, port: port), !found.contains(address) { found.append(address) }
+            if let address = address(entry), !found.contains(address) { found.append(address) }
             next = entry.ai_next
         }
         return found.isEmpty ? .failure(failure(host, EAI_NONAME)) : .success(found)
     }
 
-    private static func address(_ entry: addrinfo, port: Int) -> SocketAddress? {
+    private static func address(_ entry: addrinfo) -> SocketAddress? {
         guard let raw = UnsafeRawPointer(entry.ai_addr) else { return nil }
-        var address: SocketAddress
         switch entry.ai_family {
-        case AF_INET: address = SocketAddress(raw.loadUnaligned(as: sockaddr_in.self))
-        case AF_INET6: address = SocketAddress(raw.loadUnaligned(as: sockaddr_in6.self))
+        case AF_INET: return SocketAddress(raw.loadUnaligned(as: sockaddr_in.self))
+        case AF_INET6: return SocketAddress(raw.loadUnaligned(as: sockaddr_in6.self))
         default: return nil
         }
-        address.port = port
-        return address
     }
 
     private static func withoutSocket(_ host: String, _ code: CInt) -> HTTPFailure {

@@ -17,12 +17,15 @@ extension NetworkPath {
                 if address.protocol == .unix { sample.status = .reachable }
                 continue
             }
+            let bytes = local.networkBytes
+            let entry = entries?.first { $0.bytes == bytes }
+            // the kernel keeps the routes of an interface whose cable is unplugged; an own address needs no cable
+            if entry?.isRunning == false, bytes != address.networkBytes { continue }
             sample.status = .reachable
             if case .v4 = address { sample.ipv4 = true } else { sample.ipv6 = true }
             guard sample.local == nil else { continue }
             sample.local = local.ipAddress
-            let bytes = local.networkBytes
-            sample.interface = entries?.first { $0.bytes == bytes }?.interface
+            sample.interface = entry?.interface
         }
         return sample
     }
@@ -99,11 +102,16 @@ extension NetworkPath {
 
         var isLoopback: Bool { flags & UInt32(clamping: IFF_LOOPBACK) != 0 }
 
-        /// Whether the interface is up and the address reaches beyond its own link.
-        var isWayOut: Bool {
+        /// Whether the interface is up, and has a carrier.
+        var isRunning: Bool {
             let wanted = UInt32(clamping: IFF_UP | IFF_RUNNING)
+            return flags & wanted == wanted
+        }
+
+        /// Whether the interface is running and the address reaches beyond its own link.
+        var isWayOut: Bool {
             let isOfLink = bytes.count == 16 && bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80
-            return flags & wanted == wanted && !isLoopback && !isOfLink
+            return isRunning && !isLoopback && !isOfLink
         }
 
         var interface: NetworkInterface {

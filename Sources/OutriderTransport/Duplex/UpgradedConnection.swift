@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import Glibc
 package import NIOCore
 import NIOSSL
 
@@ -42,6 +43,8 @@ package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelH
     private var isReadOver = false
     private var isWriteOver = false
     private var isClosed = false
+    /// The next look at the peer; nil while no bytes are under way.
+    private var lookout: Scheduled<Void>?
     /// Bytes given to `write` that the kernel has not taken.
     package private(set) var unsentBytes = 0
 
@@ -83,6 +86,12 @@ package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelH
         channel.pipeline.syncOperations.read()
     }
 
+    /// Reads little at once, until the user has kept up for a while.
+    package func shortenReads() {
+        channel.eventLoop.assertInEventLoop()
+        room.reset(channel)
+    }
+
     /// Writes and flushes. `completion` gets whether the kernel took the bytes; after a failure `ended` follows.
     package func write(_ bytes: ByteBuffer, _ completion: ((Bool) -> Void)? = nil) {
         channel.eventLoop.assertInEventLoop()
@@ -98,6 +107,19 @@ package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelH
             if case .success = result { completion?(true) } else { completion?(false) }
         }
         channel.pipeline.syncOperations.writeAndFlush(NIOAny(bytes), promise: promise)
+        lookLater()
+    }
+
+    private func lookLater() {
+        guard lookout == nil, !isClosed else { return }
+        lookout = channel.eventLoop.assumeIsolated().scheduleTask(in: SilentPeer.interval) {
+            self.lookout = nil
+            if SilentPeer.isGone(self.channel) {
+                self.error = self.error ?? IOError(errnoCode: ETIMEDOUT, reason: "the peer acknowledges nothing")
+                return self.fail()
+            }
+            if self.channel.unsentBytes > 0 { self.lookLater() }
+        }
     }
 
     /// Ends the output (FIN; with TLS close_notify before). Earlier writes must have completed. The connection ends
@@ -124,13 +146,14 @@ package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelH
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = Self.unwrapInboundIn(data)
         guard bytes.readableBytes > 0, !isClosed else { return }
-        room.took(bytes.readableBytes, from: channel)
+        room.took(bytes, from: channel)
         if let user { user.received(bytes) } else { early.writeImmutableBuffer(bytes) }
     }
 
     package func channelReadComplete(context: ChannelHandlerContext) {
         isReadRequested = false
-        if user?.wantsMore() ?? false { read() }
+        guard let user else { return }
+        if user.wantsMore() { read() } else { shortenReads() }
     }
 
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -165,6 +188,7 @@ package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelH
 
     private func over() {
         isClosed = true
+        lookout?.cancel()
         place?.giveBack()
     }
 }

@@ -270,8 +270,8 @@ struct AttemptClock: ~Copyable {
         case .proxy: "asking the proxy"
         case .tls: "the TLS handshake"
         case .request: "sending the next part of the request"
-        case .firstByte: "waiting for the first byte of the answer"
-        case .response: "waiting for the next part of the answer"
+        case .firstByte: "waiting for the first byte of the response"
+        case .response: "waiting for the next part of the response"
         case .total: "ending"
         }
     }

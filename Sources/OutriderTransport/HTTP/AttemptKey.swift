@@ -6,17 +6,24 @@ import OutriderHTTP
 extension PoolKey {
     /// The key of an attempt, and the failure if no connection may be opened for the attempt: 1500, 1501 or 1502.
     ///
-    /// - Parameter version: nil for the attempt's own version.
-    static func of(_ attempt: Attempt, version: HTTPVersionChoice? = nil) -> (PoolKey, HTTPFailure?) {
+    /// - Parameters:
+    ///   - version: nil for the attempt's own version.
+    ///   - recent: the key to return if that is the key of the attempt.
+    static func of(
+        _ attempt: Attempt, version: HTTPVersionChoice? = nil, recent: PoolKey? = nil
+    ) -> (PoolKey, HTTPFailure?) {
         let route = attempt.route
         let plan = attempt.security
         let url = attempt.url
         let target = plan.isPlain ? nil : plan.target(for: url)
         // made once, with all its properties: a key that is changed is hashed again
         func key(_ security: ConnectionSecurity) -> PoolKey {
-            PoolKey(
-                url, security: security, proxy: route, addresses: attempt.addresses, connectTo: target,
-                version: version ?? attempt.httpVersion)
+            let (addresses, version) = (attempt.addresses, version ?? attempt.httpVersion)
+            if let recent, route == nil, target == nil, recent.isDirect(url, security, addresses, version) {
+                return recent
+            }
+            return PoolKey(
+                url, security: security, proxy: route, addresses: addresses, connectTo: target, version: version)
         }
         if plan.isPlain, route?.server.kind != .https { return (key(.standard), nil) }
         do throws(HTTPFailure) {
@@ -31,13 +38,16 @@ extension PoolKey {
 extension ConnectionPool {
     /// The same. Most attempts go where the last one went, and share its key.
     func key(of attempt: Attempt) -> (PoolKey, HTTPFailure?) {
-        guard attempt.security.isPlain, attempt.proxies == nil else { return PoolKey.of(attempt) }
-        if let recentKey, recentKey.isPlain(attempt.url, attempt.addresses, attempt.httpVersion) {
-            return (recentKey, nil)
-        }
-        let key = PoolKey.of(attempt).0
-        recentKey = key
-        return (key, nil)
+        let (key, failure) = PoolKey.of(attempt, recent: recentKey)
+        if recentKey?.isSame(as: key) != true, key.mayOutliveSession { recentKey = key }
+        return (key, failure)
+    }
+}
+
+extension PoolKey {
+    /// Whether the key holds neither secrets nor callbacks of a client.
+    fileprivate var mayOutliveSession: Bool {
+        proxy == nil && security.settings.identity == nil && security.policy == .default
     }
 }
 

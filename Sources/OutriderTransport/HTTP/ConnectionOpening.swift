@@ -186,7 +186,7 @@ final class ConnectionOpening: @unchecked Sendable {
             .assumeIsolated().whenComplete { result in
                 switch result {
                 case .success(let addresses): if self.tell != nil { found(addresses) }
-                case .failure(let error): self.fail(error as? HTTPFailure ?? .notFound(url.host, error))
+                case .failure(let error): self.fail(FailureBridge.exchange(error, with: url.host, phase: .resolve))
                 }
             }
     }
@@ -352,12 +352,6 @@ final class ConnectionOpening: @unchecked Sendable {
 }
 
 extension HTTPFailure {
-    fileprivate static func notFound(_ host: String, _ error: any Error) -> HTTPFailure {
-        HTTPFailure(
-            .nameNotFound, "the host name \(host) could not be looked up", phase: .resolve,
-            underlying: FailureBridge.underlying(error))
-    }
-
     /// A proxy refused CONNECT.
     fileprivate static func refused(
         _ head: ResponseHead, by proxy: ProxyServer, to url: HTTPURL, isAuthorized: Bool

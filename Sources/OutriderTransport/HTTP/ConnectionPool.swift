@@ -31,7 +31,7 @@ final class ConnectionPool: @unchecked Sendable {
     /// Limits the growth of the windows of HTTP/2 streams.
     let reserve = HTTP2WindowReserve()
     var handshakes = HandshakeQueue()
-    /// The key of the last attempt without settings of its own.
+    /// The key of the last attempt whose key may outlive its session.
     var recentKey: PoolKey?
 
     private var machine: PoolMachine

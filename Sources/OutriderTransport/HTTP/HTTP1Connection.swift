@@ -51,6 +51,8 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     private var isClosed = false
     /// The socket, since NIO finds it slowly; -1 if there is none, nil before the first look.
     private var descriptor: CInt?
+    /// Whether bytes of a request went through the pipeline, where some may wait.
+    private var usesPipeline = false
     /// The current or last user.
     private(set) var holder: PoolHolder
     /// Whether an attempt has the connection, or is about to; otherwise the pool has it.
@@ -111,8 +113,28 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         }
         guard machine.begin(method: attempt.method, logsIn: attempt.logsIn) else { return nil }
         running = Running(user: user, method: attempt.method, isChunked: attempt.body.size == nil)
-        context.writeAndFlush(NIOAny(bytes), promise: nil)
+        write(bytes, to: context)
         return BegunStream(stream: self, bytes: bytes.readableBytes, number: nil, isReused: machine.isReused)
+    }
+
+    /// Gives the head to the kernel at once if neither TLS nor earlier bytes are in between: the way through the pipeline
+    /// is long. The pipeline gets the rest, or meets the same failure.
+    private func write(_ bytes: ByteBuffer, to context: ChannelHandlerContext) {
+        var rest = bytes
+        // the descriptor of a closed channel may be that of another socket
+        if let descriptor, descriptor >= 0, !key.usesTLS, channel.isActive, isPipelineEmpty {
+            let flags = CInt(truncatingIfNeeded: MSG_DONTWAIT | MSG_NOSIGNAL)
+            let taken = rest.withUnsafeReadableBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, flags) }
+            rest.moveReaderIndex(forwardBy: max(0, taken))
+        }
+        guard rest.readableBytes > 0 else { return }
+        usesPipeline = true
+        context.writeAndFlush(NIOAny(rest), promise: nil)
+    }
+
+    private var isPipelineEmpty: Bool {
+        if usesPipeline { usesPipeline = (try? channel.syncOptions?.getOption(.bufferedWritableBytes)) != 0 }
+        return !usesPipeline
     }
 
     /// Whether the server has sent something after the last response, or has closed the connection, though the loop has
@@ -143,6 +165,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     }
 
     func send(_ piece: ByteBuffer, isLast: Bool) -> EventLoopFuture<Int> {
+        usesPipeline = true
         let promise = channel.eventLoop.makePromise(of: Void.self)
         let bytes = running.isChunked ? Self.chunk(piece) : piece
         let count = bytes.readableBytes
@@ -192,7 +215,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         case .unasked: return isClosed ? () : broke(.quiet, nil)
         case .leftOver: return isClosed ? () : broke(machine.closed(), Self.leftOver)
         }
-        room.took(arrival.readableBytes, from: channel)
+        room.took(arrival, from: channel)
         running.user?.received(arrival.readableBytes)
         read(arrival)
     }
@@ -313,6 +336,9 @@ extension ByteBuffer {
     /// come first.
     fileprivate var beginsLikeResponse: Bool {
         withUnsafeReadableBytes { bytes in
+            if bytes.count >= 5, UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self)) == 0x5054_5448 {
+                return bytes[4] == UInt8(ascii: "/")
+            }
             let line = bytes.drop { $0 == 0x0D || $0 == 0x0A }
             return line.prefix(5).elementsEqual("HTTP/".utf8.prefix(line.count))
         }

@@ -186,7 +186,7 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = Self.unwrapInboundIn(data)
-        room.took(bytes.readableBytes, from: channel)
+        room.took(bytes, from: channel)
         isReading = true
         let now = pool.now
         while bytes.readableBytes > 0, !isClosed {

@@ -57,17 +57,14 @@ enum RequestWriter {
         if !fields.contains("Host") { writeHost(of: url, into: &head) }
         if let value = forwarder?.authorization {
             head.add("Proxy-Authorization: ")
-            guard head.add(value, where: { $0 >= 0x20 && $0 != 0x7F }) else { throw refused("Proxy-Authorization") }
+            guard head.add(value, .printable) else { throw refused("Proxy-Authorization") }
             head.add("\r\n")
         }
         var seen = Seen()
         for field in fields.list where !seen.isOurs(field) {
-            let isName = head.add(field.name, where: FieldRules.isTokenByte)
+            let isName = head.add(field.name, .token)
             head.add(": ")
-            let isValue =
-                field.isLatin1
-                ? head.add(field.text, where: FieldRules.isHarmless)
-                : head.add(field.value, where: FieldRules.isHarmless)
+            let isValue = field.isLatin1 ? head.add(field.text, .harmless) : head.add(field.value, .harmless)
             guard isName, isValue, !field.name.isEmpty else { throw refused("a header") }
             head.add("\r\n")
         }
@@ -206,28 +203,41 @@ private struct HeadText {
         withUnsafeBytes(of: UInt8(truncatingIfNeeded: 0x30 &+ number % 10)) { add($0) }
     }
 
-    mutating func add(_ text: String) { _ = add(text) { _ in true } }
+    mutating func add(_ text: String) { _ = add(text, .any) }
 
     /// False if a byte is not permitted.
-    @inline(__always)
-    mutating func add(_ text: String, where isFine: (UInt8) -> Bool) -> Bool {
-        let isAdded = text.utf8.withContiguousStorageIfAvailable { add($0, where: isFine) }
+    mutating func add(_ text: String, _ permitted: Bytes) -> Bool {
+        let isAdded = text.utf8.withContiguousStorageIfAvailable { add($0, permitted) }
         if let isAdded { return isAdded }
         var text = text
-        return text.withUTF8 { add($0, where: isFine) }
+        return text.withUTF8 { add($0, permitted) }
     }
 
     /// The same for the value of a field.
-    @inline(__always)
-    mutating func add(_ value: FieldText, where isFine: (UInt8) -> Bool) -> Bool {
-        guard value.isLatin1 else { return add(value.text, where: isFine) }
-        return value.bytes.withUnsafeBufferPointer { add($0, where: isFine) }
+    mutating func add(_ value: FieldText, _ permitted: Bytes) -> Bool {
+        guard value.isLatin1 else { return add(value.text, permitted) }
+        return value.bytes.withUnsafeBufferPointer { add($0, permitted) }
     }
 
     @inline(__always)
-    private mutating func add(_ bytes: UnsafeBufferPointer<UInt8>, where isFine: (UInt8) -> Bool) -> Bool {
-        for byte in bytes where !isFine(byte) { return false }
+    private mutating func add(_ bytes: UnsafeBufferPointer<UInt8>, _ permitted: Bytes) -> Bool {
+        guard permitted.hold(bytes) else { return false }
         add(UnsafeRawBufferPointer(bytes))
         return true
+    }
+
+    /// The bytes that a part of the head may have. Not a closure, which would be called for each byte.
+    enum Bytes {
+        case any, token, harmless, printable
+
+        func hold(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+            switch self {
+            case .any: break
+            case .token: for byte in bytes where !FieldRules.isTokenByte(byte) { return false }
+            case .harmless: for byte in bytes where !FieldRules.isHarmless(byte) { return false }
+            case .printable: for byte in bytes where byte < 0x20 || byte == 0x7F { return false }
+            }
+            return true
+        }
     }
 }

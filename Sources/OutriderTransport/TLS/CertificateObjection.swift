@@ -12,9 +12,10 @@ struct CertificateObjection {
 
     /// - Parameters:
     ///   - served: what the server sent.
+    ///   - roots: the trusted certificates.
     ///   - isOnlyTheName: whether all else is right.
     ///   - reasons: of the library, if nothing better is found.
-    init(_ served: ServedChain, isOnlyTheName: Bool, reasons: [String]) {
+    init(_ served: ServedChain, roots: Set<Certificate> = [], isOnlyTheName: Bool, reasons: [String]) {
         let (chain, host) = (served.certificates, served.subject.name)
         let words = Self.age(of: chain, host: host)
         if let words {
@@ -26,7 +27,7 @@ struct CertificateObjection {
             let text = "the certificate of \(host) is for another host: it names \(list)\(more)"
             failure = HTTPFailure(.hostValidationFailed, text, phase: .tls)
         } else {
-            let text = "the certificate of \(host) is not trusted: \(Self.origin(of: served, reasons))"
+            let text = "the certificate of \(host) is not trusted: \(Self.origin(of: served, roots, reasons))"
             failure = HTTPFailure(.trustEvaluationFailed, text, phase: .tls)
         }
     }
@@ -48,7 +49,7 @@ struct CertificateObjection {
         return nil
     }
 
-    private static func origin(of served: ServedChain, _ reasons: [String]) -> String {
+    private static func origin(of served: ServedChain, _ roots: Set<Certificate>, _ reasons: [String]) -> String {
         let chain = served.certificates
         let remedy =
             "if you trust it, name a file that holds its issuer's certificate (tls.roots, --cacert in a shell, or "
@@ -59,11 +60,12 @@ struct CertificateObjection {
         }
         // the library has reasons only against chains that reach a root
         if let reason = reasons.first { return words(reason) }
-        if let words = foreignExtension(ofIssuerIn: chain) { return words }
+        let others = Array(chain.dropFirst())
+        if let words = foreignExtension(of: issuers(of: leaf, in: others + roots)) { return words }
         if leaf.issuer == leaf.subject { return "it is self-signed; \(remedy)" }
         if let fault = StrengthPolicy.fault(of: leaf, 0, isRoot: false) { return fault }
         if let liar = forged(chain) { return "its signature is not by the key of its issuer \(liar)" }
-        let last = chain[chain.count - 1]
+        let last = issuers(of: leaf, in: others).last ?? leaf
         if let fault = served.unreadable { return "a certificate that the server sent cannot be used: \(fault)" }
         if chain.count == 1 {
             return "its issuer \(last.issuer) is not known, and the server sent no certificate beside its own "
@@ -72,9 +74,18 @@ struct CertificateObjection {
         return "its issuer \(last.issuer) is not known; \(remedy)"
     }
 
+    /// The issuers above a certificate, by their names, as far as they are there. A server may send others beside them.
+    private static func issuers(of leaf: Certificate, in others: [Certificate]) -> [Certificate] {
+        var (found, left) = ([Certificate](), others)
+        while let index = left.firstIndex(where: { $0.subject == (found.last ?? leaf).issuer }) {
+            found.append(left.remove(at: index))
+        }
+        return found
+    }
+
     /// A path through such an issuer is not even begun.
-    private static func foreignExtension(ofIssuerIn chain: [Certificate]) -> String? {
-        for issuer in chain.dropFirst() where chain.contains(where: { $0 != issuer && $0.issuer == issuer.subject }) {
+    private static func foreignExtension(of issuers: [Certificate]) -> String? {
+        for issuer in issuers {
             let strange = issuer.extensions.first { $0.critical && !SignaturesPolicy.known.contains($0.oid) }
             guard let oid = strange?.oid else { continue }
             return "the certificate of the issuer \(issuer.subject) has the critical extension \(oid), which is not"

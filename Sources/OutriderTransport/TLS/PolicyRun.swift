@@ -93,7 +93,7 @@ struct PolicyRun: Sendable {
         case .failed(let reasons):
             var isOnlyTheName = false
             if host, case .found = await search.find(host: false) { isOnlyTheName = true }
-            throw CertificateObjection(served, isOnlyTheName: isOnlyTheName, reasons: reasons).failure
+            throw CertificateObjection(served, roots: store.all, isOnlyTheName: isOnlyTheName, reasons: reasons).failure
         }
     }
 

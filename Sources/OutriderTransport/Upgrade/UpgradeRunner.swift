@@ -330,6 +330,8 @@ extension UpgradeRunner: UpgradeLink {
         }
     }
 
+    func shortenReads() { connection?.shortenReads() }
+
     private func closeLingering() {
         guard stage == .lingering else { return }
         stage = .done

@@ -131,6 +131,25 @@ def test_links_addresses_and_routes_that_come_and_go_are_told(alone):
     assert wire.receive(5)["params"]["status"] == "unreachable"
 
 
+def test_a_cable_that_is_unplugged_leads_to_no_host(alone):
+    """The kernel keeps the address and the route."""
+    wire, host = alone.wire, {"host": "198.51.100.9"}
+    make_way(alone)
+    ip(alone, "link", "set", "way0", "up")
+    ip(alone, "addr", "add", "198.51.100.7/24", "dev", "way0")
+    watching = result(wire.call("reachability.watch", host))
+    if watching["status"] != "reachable":
+        assert wire.receive(5)["params"]["status"] == "reachable"
+    ip(alone, "link", "set", "way1", "down")
+    event = wire.receive(5)["params"]
+    assert event["status"] == "unreachable" and "interface" not in event, event
+    assert result(wire.call("reachability.status", host))["status"] == "unreachable"
+    # the address of this machine itself needs no cable
+    assert result(wire.call("reachability.status", {"host": "198.51.100.7"}))["status"] == "reachable"
+    ip(alone, "link", "set", "way1", "up")
+    assert wire.receive(5)["params"]["status"] == "reachable"
+
+
 def test_a_bridge_to_containers_leads_out_with_the_default_route_alone():
     if shutil.which("ip") is None:
         pytest.skip("ip is not installed")

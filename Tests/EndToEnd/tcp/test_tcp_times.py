@@ -4,15 +4,18 @@
 
 import base64
 import contextlib
+import ctypes
 import os
 import socket
+import struct
 import threading
 import time
 
 import contract
 import pytest
 from request_client import result
-from tcp_server import LONG, Host, dial, echo
+from socket_service import running
+from tcp_server import LONG, Host, dial, echo, write
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -100,18 +103,83 @@ def test_a_unix_socket_whose_queue_is_full_is_waited_for(wire, tmp_path, kind):
         assert reply["ok"], reply
 
 
+# the timers of a socket in /proc/net/tcp: bytes are repeated, the peer is asked whether it is there, or has room
+REPEATS, ASKS, PROBES = "01", "02", "04"
+# from linux/filter.h, and asm/socket.h
+RETURN, ATTACH_FILTER = 0x06, 26
+
+
+def await_timer(process, port, kind, count=0):
+    """Until the end that has connected has set this timer, and has sent something again so many times."""
+    deadline = time.monotonic() + 10
+    place = f":{port:04X}"
+    while True:
+        with open(f"/proc/{process.pid}/net/tcp") as table:
+            rows = [row.split() for row in table]
+        timers = [(row[5][:2], int(row[6], 16)) for row in rows if row[2].endswith(place) and row[3] == "01"]
+        if len(timers) == 1 and timers[0][0] == kind and timers[0][1] >= count:
+            return
+        assert time.monotonic() < deadline, timers
+        time.sleep(0.02)
+
+
 def test_a_silent_peer_is_asked_for_a_sign_of_life(wire):
     """The kernel asks, and ends the connection to a host that is gone."""
     with Host(echo) as host:
         dial(wire, host.port)
-        deadline = time.monotonic() + 10
-        place = f":{host.port:04X}"
-        while True:
-            with open(f"/proc/{wire.process.pid}/net/tcp") as table:
-                rows = [row.split() for row in table]
-            # the timer of the end that has connected: 02 for the question that is due when nothing comes
-            timers = [row[5][:2] for row in rows if row[2].endswith(place) and row[3] == "01"]
-            if timers == ["02"]:
-                break
-            assert time.monotonic() < deadline, timers
-            time.sleep(0.02)
+        await_timer(wire.process, host.port, ASKS)
+
+
+@pytest.fixture
+def ahead(tmp_path, clocks):
+    """A service whose clock can be set ahead."""
+    path = str(tmp_path / "s")
+    with running(path, variables=clocks.environment) as process, contract.Wire(path) as wire:
+        yield wire, process
+
+
+def test_a_peer_that_acknowledges_nothing_is_gone(ahead, clocks):
+    """TCP itself repeats bytes for a quarter of an hour, and asks nothing meanwhile."""
+    wire, process = ahead
+    deaf, over = threading.Event(), threading.Event()
+
+    def act(connection):
+        nothing = ctypes.create_string_buffer(struct.pack("HBBI", RETURN, 0, 0, 0))
+        program = struct.pack("HP", 1, ctypes.addressof(nothing))
+        connection.setsockopt(socket.SOL_SOCKET, ATTACH_FILTER, program)
+        deaf.set()
+        over.wait(LONG)
+
+    with Host(act) as host:
+        made = dial(wire, host.port)
+        assert deaf.wait(10)
+        write(wire, made["stream"], b"x")
+        await_timer(process, host.port, REPEATS, count=1)
+        clocks.jump(awake=120)
+        ended = result(wire.call("request.wait", {"request": made["request"], "timeout": 10}))
+        over.set()
+    assert ended["error"]["code"] == 1404 and ended["error"]["message"].endswith("Connection timed out"), ended
+
+
+def test_a_peer_that_does_not_read_is_not_gone(ahead, clocks):
+    wire, process = ahead
+    go, count = threading.Event(), 16 << 20
+    got = []
+
+    def act(connection):
+        go.wait(LONG)
+        while piece := connection.recv(1 << 20):
+            got.append(len(piece))
+
+    with Host(act) as host:
+        stream = dial(wire, host.port)["stream"]
+        text = "x" * (4 << 20)
+        written = [wire.start("stream.write", {"stream": stream, "text": text}) for _ in range(count >> 22)]
+        await_timer(process, host.port, PROBES)
+        clocks.jump(awake=120)
+        early = wire.replies([wire.start("server.info")])
+        go.set()
+        wire.replies(set(written) - set(early), LONG)
+        result(wire.call("stream.finish", {"stream": stream}))
+        host.threads[0].join(LONG)
+    assert sum(got) == count

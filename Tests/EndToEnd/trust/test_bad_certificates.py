@@ -61,6 +61,7 @@ BAD = {
     "foreign-intermediate": (dict(by="foreign", chain=("foreign",)), 1506,
                              "issuer CN=foreign has the critical extension 1.2.3.4.5"),
     "policy-required": (dict(by="requiring", chain=("requiring",)), 1506, "critical extension 2.5.29.36"),
+    "unknown-root-beside": (dict(by="evilroot", chain=("demanding", "requiring")), 1506, "CN=Other Root is not known"),
     "another-key": (dict(by="double", chain=("inter",)), 1506, "signature is not by the key of its issuer"),
 }
 
@@ -87,6 +88,7 @@ def pki(tmp_path_factory):
     made.issue("mute", "root", CA.replace("keyCertSign,cRLSign", "digitalSignature"))
     made.issue("foreign", "root", CA + "1.2.3.4.5=critical,ASN1:UTF8String:x\n")
     made.issue("requiring", "root", CA + "policyConstraints=critical,requireExplicitPolicy:0\n")
+    made.issue("demanding", "requiring", CA)
     # the name of the intermediate, and another key
     made.issue("double", "root", CA, subject="/CN=Test Intermediate")
     for name, (how, _, _) in BAD.items():
@@ -116,6 +118,15 @@ def test_a_bad_certificate_is_refused_with_its_own_sentence(client, start, name)
     assert error["code"] == code and words in error["message"], error["message"]
     assert "localhost" in error["message"] and not error["retryable"] and error["phase"] == "tls"
     assert "RFC5280Policy" not in error["message"] and "OPENSSL" not in error["message"]
+
+
+def test_a_root_that_requires_a_policy_is_named(client, pki, start):
+    pki.issue("strict", None, CA + "policyConstraints=critical,requireExplicitPolicy:0\n")
+    pki.issue("below-strict", "strict")
+    url = f"https://localhost:{start('below-strict')}/"
+    result = client.call("data.send", {"url": url, "tls": {"roots": {"file": pki.path("strict.crt")}}}, 30)["result"]
+    error = result["error"]
+    assert "issuer CN=strict has the critical extension 2.5.29.36" in error["message"], error
 
 
 def test_a_key_usage_without_signatures_is_named(client, pki, start):

@@ -2,14 +2,17 @@
 // SPDX-FileCopyrightText: The Outrider authors
 //
 // Preloaded by tests: shifts the clocks of every process that has it, while it runs, by what stands in a file: three whole
-// numbers of 64 bits, in seconds, for the calendar, for the clock of the boot, and for the one that stops in sleep. With
-// OUTRIDER_TEST_ALARMS, alarms ring twenty times as soon.
+// numbers of 64 bits, in seconds, for the calendar, for the clock of the boot, and for the one that stops in sleep. The last
+// also makes the last segments of TCP older. With OUTRIDER_TEST_ALARMS, alarms ring twenty times as soon.
 
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -48,6 +51,15 @@ time_t time(time_t *now) {
     clock_gettime(CLOCK_REALTIME, &time);
     if (now) *now = time.tv_sec;
     return time.tv_sec;
+}
+
+int getsockopt(int socket, int level, int name, void *value, socklen_t *size) {
+    int failed = (int)syscall(SYS_getsockopt, socket, level, name, value, size);
+    if (failed || !shift || level != IPPROTO_TCP || name != TCP_INFO || *size < sizeof(struct tcp_info)) return failed;
+    struct tcp_info *info = value;
+    info->tcpi_last_ack_recv += (uint32_t)shift[2] * 1000;
+    info->tcpi_last_data_recv += (uint32_t)shift[2] * 1000;
+    return 0;
 }
 
 unsigned alarm(unsigned seconds) {
