@@ -102,4 +102,11 @@ extension TopicSet {
     static let creation: TopicSet = [
         TopicSet(.requestCreated), TopicSet(.requestUnbuilt), TopicSet(.uploadPrepared), TopicSet(.uploadFailed),
     ]
+
+    /// The topics between the creation and the end of a request whose response is a stored one.
+    static let course: TopicSet = [
+        TopicSet(.requestResumed), TopicSet(.requestQueued), TopicSet(.requestPrepared), TopicSet(.attemptCreated),
+        TopicSet(.attemptResumed), TopicSet(.attemptAnswered), TopicSet(.attemptReceived), TopicSet(.attemptMeasured),
+        TopicSet(.attemptCompleted), TopicSet(.challengeReceived), TopicSet(.cacheHit),
+    ]
 }

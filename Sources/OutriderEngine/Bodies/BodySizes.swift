@@ -33,7 +33,9 @@ struct BodySizes: Sendable {
             throw HTTPFailure(
                 .createUploadableFailed, error.message, underlying: error.underlying, pointer: "/body/file")
         }
-        throw HTTPFailure(.createUploadableFailed, "\(path) is not a regular file", pointer: "/body/file")
+        throw HTTPFailure(
+            .createUploadableFailed, "\(path) is not a regular file (give the bytes of a pipe or a device as a stream)",
+            pointer: "/body/file")
     }
 
     /// Throws for the first part at fault.

@@ -65,9 +65,11 @@ extension CacheStore {
     /// The entry in memory that the request selects.
     func findInMemory(_ place: CachePlace) -> CacheFinding {
         if let disk, disk.takeChange() { forgetMemory(disk) }
-        let hot = place.select(of: state.withLock { $0.table.entries(place.key, place.principal) })
-        if let entry = hot.entry { state.withLock { $0.table.touch(entry) } }
-        return hot
+        return state.withLock { state in
+            let hot = place.select(of: state.table.entries(place.key, place.principal))
+            if let entry = hot.entry { state.table.touch(entry) }
+            return hot
+        }
     }
 
     /// Another process has changed the store: entries in memory may be removed by now.

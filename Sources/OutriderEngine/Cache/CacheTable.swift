@@ -32,6 +32,7 @@ struct CacheTable {
     /// The entries for a URL and a principal.
     func entries(_ key: CacheDigest, _ principal: CacheDigest) -> [CachedEntry] {
         guard let found = nodes[key] else { return [] }
+        if found.count == 1, let only = found.first?.entry { return only.id.principal == principal ? [only] : [] }
         return found.compactMap { $0.entry.id.principal == principal ? $0.entry : nil }
     }
 
@@ -71,9 +72,12 @@ struct CacheTable {
 
     /// The entry is used now.
     mutating func touch(_ entry: CachedEntry) {
+        if let newest, newest.entry === entry {
+            newest.isUsed = true
+            return
+        }
         guard let node = nodes[entry.id.key]?.first(where: { $0.entry === entry }) else { return }
         node.isUsed = true
-        guard node !== newest else { return }
         unlink(node)
         link(node)
     }

@@ -145,17 +145,17 @@ extension CachedAttempt {
     private var silenceFailure: HTTPFailure {
         let (host, timeouts) = (attempt.url.host, attempt.timeouts)
         if joined != nil {
-            let text = "\(host): waiting for the first byte of the answer took more than \(timeouts.firstByte) s"
+            let text = "\(host): waiting for the first byte of the response took more than \(timeouts.firstByte) s"
             return HTTPFailure(.timedOut, text, phase: .firstByte, sent: .sent)
         }
         let moved = arrived &- limits.arrived
         guard let rate = timeouts.minimumRate, moved > 0 else {
-            let text = "\(host): waiting for the next part of the answer took more than \(timeouts.idle) s"
+            let text = "\(host): waiting for the next part of the response took more than \(timeouts.idle) s"
             return HTTPFailure(.timedOut, text, phase: .response, sent: .sent)
         }
         let text =
-            "\(host): in \(timeouts.idle) s of waiting for the next part of the answer moved \(moved) bytes, and minRate"
-            + " wants \(rate) a second"
+            "\(host): in \(timeouts.idle) s of waiting for the next part of the response moved \(moved) bytes, and"
+            + " minRate wants \(rate) a second"
         return HTTPFailure(.timedOut, text, phase: .response, sent: .sent)
     }
 

@@ -51,6 +51,12 @@ struct ChangeQueue {
         underway = []
     }
 
+    /// Keeps the removals that wait, drops the other changes, and returns all of them.
+    mutating func giveUpWaiting(most: Int) -> [CacheChange] {
+        keep(waiting.filter(\.isLasting), most: most)
+        return takeWaiting()
+    }
+
     /// Drops all changes that wait, and returns them.
     mutating func takeWaiting() -> [CacheChange] {
         for change in waiting { index.remove(change) }

@@ -34,10 +34,13 @@ extension DiskCache {
         guard let batch = takeBatch() else { return isEvicting ? writes.run { self.write() } : rest() }
         switch write(batch) {
         case .written, .failed:
-            state.withLock { state in
+            let isStuck = state.withLock { state in
                 state.changes.finish()
                 state.busySince = nil
+                // every further batch would consist of these removals
+                return state.changes.kept.count >= Self.mostChanges
             }
+            if isStuck { giveUpWaiting(areLost: true) }
         case .busy: giveWay(batch)
         }
         if state.withLock({ !$0.changes.waiting.isEmpty }) { usleep(Self.turnMicroseconds) }
@@ -45,7 +48,8 @@ extension DiskCache {
     }
 
     private func takeBatch() -> [CacheChange]? {
-        if isLate { endWriting() }
+        // the time to write is over: removals are left to the next process
+        if isLate { giveUpWaiting() }
         return state.withLock { state in
             let isLate = state.closesBy.map { Clocks.awake > $0 } ?? false
             if !state.changes.waiting.isEmpty, !isLate { state.changes.resume() }
@@ -58,11 +62,9 @@ extension DiskCache {
         }
     }
 
-    /// The time to write is over: removals are left to the next process, entries go.
-    private func endWriting() {
-        let changes = state.withLock { $0.changes.takeWaiting() }
-        forget(changes)
-        keepRemovals(of: changes)
+    /// Keeps the removals that wait; entries go.
+    private func giveUpWaiting(areLost: Bool = false) {
+        forget(state.withLock { $0.changes.giveUpWaiting(most: Self.mostQueued) }, areLost: areLost)
     }
 
     /// Nothing waits any more: callers of `settled` continue.

@@ -63,6 +63,8 @@ package final class Exchange: Sendable {
         var waiters: [Waiter] = []
         var nextWaiter = 0
         var whenEnded: [@Sendable () -> Void] = []
+        /// Ends what is made of the outcome, such as the client's value of the body.
+        var endConclusion: (@Sendable () -> Void)?
         var watchdog: ScheduledWork?
         /// Time suspended, or waiting for a callback.
         var held = PausedDuration()
@@ -101,12 +103,13 @@ package final class Exchange: Sendable {
                 upload = ProgressMachine(.upload, interval: .seconds(interval))
                 download = ProgressMachine(.download, interval: .seconds(interval), hint: spec.expectedSize)
             }
-            guard case .success(let attempt) = request else {
-                feeds = spec.body.feeds
-                return
+            // one way to the end: with several, the compiler copies the whole state
+            switch request {
+            case .failure: feeds = spec.body.feeds
+            case .success(let attempt):
+                if attempt.body != .none { snapshot.progress.sentTotal = attempt.plainSize }
+                if case .composed(let body) = attempt.body { feeds = body.feeds }
             }
-            if attempt.body != .none { snapshot.progress.sentTotal = attempt.plainSize }
-            if case .composed(let body) = attempt.body { feeds = body.feeds }
         }
     }
 
@@ -219,10 +222,13 @@ package final class Exchange: Sendable {
         let usesCache = givenCache?.spec.isUnused == false
         guard usesCache || plan?.plan.sessionConnections != nil else { return drive(on: loop) }
         let shared = environment.transport.sharedLoop
-        if shared === loop { return drive(on: loop) }
+        let (begun, showsResultAlone) = (ContinuousClock.now, showsResultAlone)
         // a stored response in memory shares locks alone
-        if let ready = onlyAttempt(on: loop) { return drive(on: loop, ready) }
-        shared.execute { self.drive(on: shared) }
+        if showsResultAlone || shared !== loop, let ready = onlyResponse {
+            if showsResultAlone, ends(with: ready, begun: begun) { return }
+            return drive(on: loop, ReadyAttempt(from: .cache(ready), on: loop))
+        }
+        if shared === loop { drive(on: loop) } else { shared.execute { self.drive(on: shared) } }
     }
 
     /// - Parameter ready: the first attempt, if known.
@@ -264,9 +270,16 @@ package final class Exchange: Sendable {
         for gate in carrier.gates { gate() }
     }
 
-    /// What the client has not taken holds up its end no longer.
+    /// What the client has not taken, or is still to reply, holds up its end no longer.
     private func renounce(_ failure: HTTPFailure) {
-        state.withLock { $0.isEnding ? $0.outlet : nil }?.renounce(failure)
+        let (outlet, endConclusion) = state.withLock { ($0.isEnding ? $0.outlet : nil, $0.endConclusion) }
+        outlet?.renounce(failure)
+        endConclusion?()
+    }
+
+    /// Calls the work if the exchange is cancelled after it has ended.
+    package func whenCancelledLate(_ work: @escaping @Sendable () -> Void) {
+        state.withLock { $0.endConclusion = work }
     }
 
     /// Releases a body that no client will read.

@@ -129,8 +129,7 @@ extension ExchangeDriver {
 
 extension Duration {
     package var seconds: Double {
-        let (seconds, attoseconds) = components
         // whole nanoseconds, whose decimal form is short
-        return (Double(seconds) * 1e9 + Double(attoseconds / 1_000_000_000)) / 1e9
+        Double(Int64(truncatingIfNeeded: attoseconds / 1_000_000_000)) / 1e9
     }
 }

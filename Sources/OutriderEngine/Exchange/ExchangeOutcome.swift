@@ -72,6 +72,8 @@ package struct ExchangeOutcome: Sendable {
         get { parts.values.head }
         set { values.head = newValue }
     }
+    /// The status of `head`, without a copy of the whole head.
+    package var status: Int? { parts.values.head?.status }
     package var body: Body {
         get { parts.values.body }
         set { values.body = newValue }
@@ -122,7 +124,7 @@ package struct ExchangeOutcome: Sendable {
 extension MonitorDetail.Finish {
     init(_ outcome: ExchangeOutcome) {
         self.init(
-            method: outcome.method, url: outcome.url, status: outcome.head?.status, attempts: outcome.attempts,
+            method: outcome.method, url: outcome.url, status: outcome.status, attempts: outcome.attempts,
             redirects: outcome.redirects.count, bytes: outcome.bodyBytes, total: outcome.total,
             failure: outcome.failure)
     }

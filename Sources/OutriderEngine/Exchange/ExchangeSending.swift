@@ -107,7 +107,8 @@ extension ExchangeDriver {
         case (nil, nil): return nil
         case (let cache?, nil):
             defer { ready = nil }
-            return ready ?? cache.ready(for: outgoing, stable(outgoing, facts), on: loop)
+            if let ready { return ready }
+            return cache.ready(for: outgoing, stable(outgoing, facts)).map { ReadyAttempt(from: .cache($0), on: loop) }
         case (nil, let stage?): return stage.ready(for: outgoing, observer: exchange, on: loop)
         // the stage is the network of the cache
         case (_?, _?): return nil

@@ -53,8 +53,8 @@ final class ExchangeTally: Sendable {
             statistics.attempts &+= outcome.attempts
             statistics.redirects &+= outcome.redirects.count
             statistics.bodyBytes &+= outcome.bodyBytes
-            if let head = outcome.head, statistics.responses.indices.contains(head.status / 100) {
-                statistics.responses[head.status / 100] &+= 1
+            if let status = outcome.status, statistics.responses.indices.contains(status / 100) {
+                statistics.responses[status / 100] &+= 1
             }
             if let failure = outcome.failure { statistics.failures[failure.kind, default: 0] &+= 1 }
             for timeline in outcome.timelines { statistics.count(timeline) }

@@ -8,7 +8,8 @@ extension Exchange {
     func limitResource(_ seconds: Double) {
         state.withLock { state in
             let now = ContinuousClock.now
-            state.resource = ResourceTimeout(most: seconds, began: now, heldBefore: state.held.total(at: now))
+            state.resource = ResourceTimeout(
+                most: seconds, began: now.sinceOrigin, heldBefore: state.held.total(at: now))
         }
         watchResource()
     }
@@ -52,6 +53,6 @@ extension Exchange.State {
     /// Seconds since the beginning, without the time held.
     fileprivate func spent(of resource: ResourceTimeout) -> Double {
         let now = ContinuousClock.now
-        return (now - resource.began - (held.total(at: now) - resource.heldBefore)).seconds
+        return (now.sinceOrigin - resource.began - (held.total(at: now) - resource.heldBefore)).seconds
     }
 }

@@ -7,7 +7,8 @@ import OutriderHTTP
 struct ResourceTimeout: Sendable {
     /// Seconds.
     var most: Double
-    var began: ContinuousClock.Instant
+    /// As `ContinuousClock.Instant.sinceOrigin`.
+    var began: Duration
     /// The time held before the beginning.
     var heldBefore: Duration
     /// Nil while held.

@@ -65,3 +65,15 @@ def test_responses_are_stored_as_soon_as_the_disk_allows_it(server, folder, stor
         assert status(wire, fresh) == "miss" and "problem" not in stats(wire)
         with contract.Wire() as other:
             assert status(other, fresh) == "hit"
+
+
+def test_many_removals_that_cannot_be_written_hold_up_no_call(folder, stored):
+    """More than a transaction has."""
+    with contract.Wire(under=on_read_only_disk(folder)) as wire:
+        for round in range(2):
+            numbers = [
+                wire.start("cache.delete", {"cache": "docs", "url": f"http://a.example/{round}/{number}"})
+                for number in range(200)
+            ]
+            assert all("result" in reply for reply in wire.replies(numbers).values())
+        assert len(result(wire.call("cache.list", {"cache": "docs"}))["entries"]) == len(stored)

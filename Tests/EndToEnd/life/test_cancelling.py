@@ -150,3 +150,19 @@ def test_handles_are_private(listening, server):
         for method in ("request.get", "request.cancel", "request.curl", "request.wait"):
             assert other.call(method, {"request": handle})["error"]["code"] == -32012
         assert result(other.call("request.list", {"scope": "all"}))["requests"] == []
+
+
+@pytest.mark.parametrize("method", ["request.cancel", "session.cancelAll"])
+def test_cancelling_ends_the_callback_that_follows_the_exchange(wire, origin, method):
+    handlers = [{"id": "mine", "serialize": {"callback": "mine"}}]
+    spec = {"url": origin + "/json", "handlers": handlers, "events": ["finish"]}
+    number = wire.start("data.start", spec)
+    messages = [wire.receive(), wire.receive()]
+    request = next(one["result"]["request"] for one in messages if one.get("id") == number)
+    assert {"callback.serialize"} == {one["method"] for one in messages if "method" in one}
+    cancel = wire.start(method, {"request": request} if method == "request.cancel" else {})
+    told = {one.get("method", one.get("id")): one for one in (wire.receive(), wire.receive(), wire.receive())}
+    assert set(told) == {"$/cancelRequest", "event.finish", cancel}
+    assert told["event.finish"]["params"]["response"]["error"]["code"] == 1900
+    response = result(wire.call("request.wait", {"request": request}))
+    assert response["error"]["code"] == 1900 and response["status"] == 200

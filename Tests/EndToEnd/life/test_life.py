@@ -294,3 +294,10 @@ def test_a_body_in_the_wrong_shape_is_repeated_where_that_was_said(wire, home):
     retry = {"scale": 0.001, "errors": ["jsonSerializationFailed"]}
     response = get(wire, home.url("/fails/9/200"), serialize={"as": "json"}, retry=retry)
     assert response["error"]["code"] == 1704 and response["attempts"] == 3
+
+
+def test_many_requests_are_listed_in_their_order(wire):
+    waiting = {"url": "http://127.0.0.1:1/", "startImmediately": False}
+    made = [result(wire.call("data.start", {**waiting, "tag": str(number % 2)}))["request"] for number in range(150)]
+    for params, expected in (({}, made), ({"tag": "1"}, made[1::2]), ({"state": "finished"}, [])):
+        assert [one["request"] for one in result(wire.call("request.list", params))["requests"]] == expected
