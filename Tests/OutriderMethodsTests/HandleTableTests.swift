@@ -79,6 +79,27 @@ struct HandleTableTests {
         _ = try keep(Thing(), in: table)
     }
 
+    /// A request, which is never over: how often the table has asked.
+    private final class Request: Holdable {
+        static let kind = HandleKind.request
+        static let looks = Mutex(0)
+        let isAwaited = false
+
+        var isOver: Bool {
+            Self.looks.withLock { $0 += 1 }
+            return false
+        }
+
+        func close() {}
+    }
+
+    @Test func `a request beyond the limit is refused without a search`() throws {
+        let table = HandleTable()
+        for _ in 0..<HandleKind.request.limit { try table.keep(Request(), as: Handle()) }
+        #expect(throws: RPCError.self) { try table.keep(Request(), as: Handle()) }
+        #expect(Request.looks.withLock { $0 } == 0)
+    }
+
     @Test func `what is over is forgotten when its place is needed, and not before`() throws {
         let table = HandleTable()
         let things = (0..<256).map { _ in Thing() }

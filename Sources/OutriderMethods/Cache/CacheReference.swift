@@ -46,7 +46,10 @@ struct CacheReference {
         }
         if let name = name ?? record?.settings.cache?.name { await scope.share.caches.prepare(name, in: root) }
         if let name { return scope.staged(scope.share.caches.store(name, maxBytes: nil, in: root), of: nil) }
-        if let choice = record?.settings.cache { return scope.staged(choice.store(record, scope), of: record) }
+        if let choice = record?.settings.cache {
+            let store = scope.cache(named: choice.name, maxBytes: choice.maxBytes, of: record)
+            return scope.staged(store, of: record)
+        }
         return (record?.cache ?? scope.cache).store(maxBytes: nil, of: scope.share.user)
     }
 }

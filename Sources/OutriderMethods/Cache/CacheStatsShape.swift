@@ -5,7 +5,7 @@ import OutriderEngine
 import OutriderJSON
 
 /// How a cache stands: the CacheStats of the contract.
-struct CacheStatsShape: JSONEncodable {
+struct CacheStatsShape: ObjectShape {
     var store: CacheStore
     var used: (bytes: Int, entries: Int)
 
@@ -14,25 +14,23 @@ struct CacheStatsShape: JSONEncodable {
         used = await store.usedNow()
     }
 
-    func encode(to writer: inout JSONWriter) {
+    func encodeMembers(to writer: inout JSONWriter) {
         let counts = store.counts
-        writer.object { writer in
-            writer.member("cache", store.name)
-            writer.member("bytes", used.bytes)
-            writer.member("entries", used.entries)
-            writer.member("maxBytes", store.limits.maxBytes)
-            writer.member("maxEntries", store.limits.maxEntries)
-            writer.member("maxEntryBytes", store.limits.longestBody)
-            writer.member("hits", counts.hits)
-            writer.member("misses", counts.misses)
-            writer.member("revalidated", counts.revalidated)
-            writer.member("stale", counts.stale)
-            writer.member("collapsed", counts.collapsed)
-            writer.member("stored", counts.stored)
-            writer.member("evicted", counts.evicted)
-            writer.member("invalidated", counts.invalidated)
-            writer.member("path", store.path)
-            writer.member("problem", store.problem)
-        }
+        writer.member("cache", store.name)
+        writer.member("bytes", used.bytes)
+        writer.member("entries", used.entries)
+        writer.member("maxBytes", store.limits.maxBytes)
+        writer.member("maxEntries", store.limits.maxEntries)
+        writer.member("maxEntryBytes", store.limits.longestBody)
+        writer.member("hits", counts.hits)
+        writer.member("misses", counts.misses)
+        writer.member("revalidated", counts.revalidated)
+        writer.member("stale", counts.stale)
+        writer.member("collapsed", counts.collapsed)
+        writer.member("stored", counts.stored)
+        writer.member("evicted", counts.evicted)
+        writer.member("invalidated", counts.invalidated)
+        writer.member("path", store.path)
+        writer.member("problem", store.problem)
     }
 }

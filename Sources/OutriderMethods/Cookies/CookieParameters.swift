@@ -79,6 +79,19 @@ extension SharedJar {
         await commit?.value()
         return changes
     }
+
+    /// The cookies of a change that takes a loop a few milliseconds at most.
+    private static let mostOnLoop = 100
+
+    /// The same for so many cookies.
+    func changed(
+        by count: Int, _ work: @escaping @Sendable (inout CookieJar) -> [CookieChange]
+    ) async -> [CookieChange] {
+        guard count > Self.mostOnLoop else { return await changed(work) }
+        let (changes, commit) = await background { self.change(work) }
+        await commit?.value()
+        return changes
+    }
 }
 
 /// The cookies of a jar that a method names; without members all cookies.

@@ -42,22 +42,20 @@ struct CookiesExplain: Method {
     }
 
     /// The outcome of a Set-Cookie field.
-    struct Received: JSONEncodable {
+    struct Received: ObjectShape {
         var changes: [CookieChange]
         var cookie: Cookie?
 
-        func encode(to writer: inout JSONWriter) {
+        func encodeMembers(to writer: inout JSONWriter) {
             let refused = changes.first { $0.kind == .refused }
-            writer.object { writer in
-                writer.member("taken", refused == nil)
-                writer.member("name", refused?.name ?? cookie?.name)
-                writer.member("reason", refused?.reason?.rawValue)
-                writer.member("message", refused?.reason?.text)
-                writer.member("domain", cookie?.domain)
-                writer.member("path", cookie?.path)
-                writer.member("hostOnly", cookie?.isHostOnly)
-                writer.member("expiresAt", cookie?.expires.map { TimeShape(WallTime(microseconds: $0)) })
-            }
+            writer.member("taken", refused == nil)
+            writer.member("name", refused?.name ?? cookie?.name)
+            writer.member("reason", refused?.reason?.rawValue)
+            writer.member("message", refused?.reason?.text)
+            writer.member("domain", cookie?.domain)
+            writer.member("path", cookie?.path)
+            writer.member("hostOnly", cookie?.isHostOnly)
+            writer.member("expiresAt", cookie?.expires.map { TimeShape(WallTime(microseconds: $0)) })
         }
     }
 

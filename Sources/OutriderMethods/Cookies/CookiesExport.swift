@@ -65,11 +65,9 @@ struct CookiesExport: Method {
         return result
     }
 
-    private struct List: JSONEncodable {
+    private struct List: ObjectShape {
         var cookies: [Cookie]
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { $0.member("cookies", cookies.map(CookieShape.init)) }
-        }
+        func encodeMembers(to writer: inout JSONWriter) { writer.member("cookies", cookies.map(CookieShape.init)) }
     }
 }

@@ -100,7 +100,7 @@ struct CookiesImport: Method {
         let found = await background { NetscapeCookies.read(bytes, suffixes, now: now) }
         var skipped = found.skipped
         let cookies = last(found.cookies, &skipped)
-        let changes = await jar.changed { jar in
+        let changes = await jar.changed(by: cookies.count) { jar in
             cookies.flatMap { jar.put($0, site: suffixes.site(of: $0.domain), now: now) }
         }
         return Result(changes: changes, skipped: skipped, problem: jar.unwritten)
@@ -117,13 +117,23 @@ struct CookiesImport: Method {
 
     /// An array of CookieSpecs, or an object with such an array in `cookies`: the format of `cookies.export`.
     private static func json(_ bytes: [UInt8], _ jar: SharedJar, member: String) async throws(RPCError) -> Result {
+        let values = try await list(bytes, member)
+        let suffixes = jar.suffixes
+        let found = await background { read(values, suffixes, now: CookieClock.now) }
+        var skipped = found.skipped
+        let changes = await jar.put(last(found.cookies, &skipped), for: nil)
+        return Result(changes: changes, skipped: skipped, problem: jar.unwritten)
+    }
+
+    private static func read(
+        _ values: [JSONValue], _ suffixes: PublicSuffixes, now: Int64
+    ) -> (cookies: [CookieParameter], skipped: [NetscapeCookies.Skipped]) {
         var skipped: [NetscapeCookies.Skipped] = []
         var cookies: [CookieParameter] = []
-        let now = CookieClock.now
-        for (index, value) in try await list(bytes, member).enumerated() {
+        for (index, value) in values.enumerated() {
             do throws(JSONComplaint) {
                 let cookie = try CookieParameter(json: value)
-                if let fault = refusal(of: cookie, jar.suffixes, now: now) {
+                if let fault = refusal(of: cookie, suffixes, now: now) {
                     skipped.append(NetscapeCookies.Skipped(line: index + 1, reason: fault))
                 } else {
                     cookies.append(cookie)
@@ -132,8 +142,7 @@ struct CookiesImport: Method {
                 skipped.append(NetscapeCookies.Skipped(line: index + 1, reason: error.message))
             }
         }
-        let changes = await jar.put(last(cookies, &skipped), for: nil)
-        return Result(changes: changes, skipped: skipped, problem: jar.unwritten)
+        return (cookies, skipped)
     }
 
     /// The name of a cookie and the rule that it breaks; nil for a cookie that a jar takes.

@@ -43,7 +43,9 @@ struct CookiesSet: Method {
                     changes: fields.map { _ in CookieChange(refused: "", domain: "", path: "/", .noHost) })
             }
             let texts = fields.map { FieldText($0) }
-            let changes = await jar.changed { $0.take(texts, from: request, jar.suffixes, now: CookieClock.now) }
+            let changes = await jar.changed(by: texts.count) {
+                $0.take(texts, from: request, jar.suffixes, now: CookieClock.now)
+            }
             return CookieChangesShape(changes: changes, problem: jar.unwritten)
         }
         let changes = await jar.put(params.cookies ?? [], for: params.url)
@@ -57,7 +59,7 @@ extension SharedJar {
 
     /// Stores cookies in the jar, under the rules for all cookies.
     func put(_ cookies: [CookieParameter], for url: HTTPURL?) async -> [CookieChange] {
-        await changed { jar in
+        await changed(by: cookies.count) { [suffixes] jar in
             var changes: [CookieChange] = []
             // the cookies of a response are created within the same millisecond, and exports have no smaller unit
             var sameTime: [Int64: Int64] = [:]

@@ -53,8 +53,9 @@ struct DataSend: InlineMethod {
     ) throws(RPCError) -> (any InlineCall)? {
         guard let record = try RequestRecord.makeInline(&params, call) else { return nil }
         let begun = DataCall(record, call, completion)
-        record.exchange.whenEnded { begun.ended() }
         record.exchange.start()
+        // a stored response has ended the exchange by now
+        record.exchange.whenEnded { begun.ended() }
         return begun
     }
 }

@@ -6,26 +6,24 @@ import OutriderHTTP
 import OutriderJSON
 
 /// The request, in the form of the archive.
-struct HARRequestShape: JSONEncodable {
+struct HARRequestShape: ObjectShape {
     var facts: ExchangeFacts
     var mask: ShownMask
     var showsBody: Bool
 
-    func encode(to writer: inout JSONWriter) {
+    func encodeMembers(to writer: inout JSONWriter) {
         let attempt = facts.attempt
         let url = mask.url(attempt?.url.description ?? facts.url)
         let fields = attempt?.wireFields ?? []
-        writer.object { writer in
-            writer.member("method", attempt?.method ?? facts.method)
-            writer.member("url", url)
-            writer.member("httpVersion", facts.head?.version == .http2 ? "HTTP/2" : "HTTP/1.1")
-            writer.member("cookies", ShownCookie.sent(fields).map { HARCookieShape(cookie: $0, mask: mask) })
-            writer.member("headers", FieldsShape(mask.fields(fields)))
-            writer.member("queryString", QueryPairs.of(url).map { HARPairShape(pair: $0) })
-            if let attempt, attempt.body != .none { encodeBody(attempt, to: &writer) }
-            writer.member("headersSize", -1)
-            writer.member("bodySize", facts.timeline == nil ? -1 : attempt?.body.size ?? 0)
-        }
+        writer.member("method", attempt?.method ?? facts.method)
+        writer.member("url", url)
+        writer.member("httpVersion", facts.head?.version == .http2 ? "HTTP/2" : "HTTP/1.1")
+        writer.member("cookies", ShownCookie.sent(fields).map { HARCookieShape(cookie: $0, mask: mask) })
+        writer.member("headers", FieldsShape(mask.fields(fields)))
+        writer.member("queryString", QueryPairs.of(url).map { HARPairShape(pair: $0) })
+        if let attempt, attempt.body != .none { encodeBody(attempt, to: &writer) }
+        writer.member("headersSize", -1)
+        writer.member("bodySize", facts.timeline == nil ? -1 : attempt?.body.size ?? 0)
     }
 
     private func encodeBody(_ attempt: Attempt, to writer: inout JSONWriter) {
@@ -54,26 +52,24 @@ struct HARRequestShape: JSONEncodable {
 }
 
 /// The response, in the form of the archive; status 0 without a response.
-struct HARResponseShape: JSONEncodable {
+struct HARResponseShape: ObjectShape {
     var facts: ExchangeFacts
     var mask: ShownMask
     var showsBody: Bool
 
-    func encode(to writer: inout JSONWriter) {
+    func encodeMembers(to writer: inout JSONWriter) {
         let head = facts.head
         let fields = head?.fields ?? []
-        writer.object { writer in
-            writer.member("status", head?.status ?? 0)
-            writer.member("statusText", head?.reason ?? "")
-            writer.member("httpVersion", head.map { "HTTP/\($0.version)" } ?? "")
-            writer.member(
-                "cookies", ShownCookie.received(fields).map { HARCookieShape(cookie: $0, mask: mask) })
-            writer.member("headers", FieldsShape(mask.fields(fields)))
-            writer.member("content") { encodeContent(fields.first("Content-Type"), to: &$0) }
-            writer.member("redirectURL", fields.first("Location").map(mask.url) ?? "")
-            writer.member("headersSize", -1)
-            writer.member("bodySize", fields.contains("Content-Encoding") || head == nil ? -1 : facts.bodySize)
-        }
+        writer.member("status", head?.status ?? 0)
+        writer.member("statusText", head?.reason ?? "")
+        writer.member("httpVersion", head.map { "HTTP/\($0.version)" } ?? "")
+        writer.member(
+            "cookies", ShownCookie.received(fields).map { HARCookieShape(cookie: $0, mask: mask) })
+        writer.member("headers", FieldsShape(mask.fields(fields)))
+        writer.member("content") { encodeContent(fields.first("Content-Type"), to: &$0) }
+        writer.member("redirectURL", fields.first("Location").map(mask.url) ?? "")
+        writer.member("headersSize", -1)
+        writer.member("bodySize", fields.contains("Content-Encoding") || head == nil ? -1 : facts.bodySize)
     }
 
     private func encodeContent(_ type: String?, to writer: inout JSONWriter) {

@@ -23,33 +23,31 @@ struct HARShape: ObjectShape {
 }
 
 /// A single exchange: its last attempt.
-struct HAREntryShape: JSONEncodable {
+struct HAREntryShape: ObjectShape {
     var facts: ExchangeFacts
     var started: WallTime
     var mask: ShownMask
     var showsBodies: Bool
 
-    func encode(to writer: inout JSONWriter) {
+    func encodeMembers(to writer: inout JSONWriter) {
         let timings = HARTimings(facts.timeline)
-        writer.object { writer in
-            writer.member("startedDateTime", TimeShape(started))
-            writer.member("time", timings.total)
-            writer.member("request", HARRequestShape(facts: facts, mask: mask, showsBody: showsBodies))
-            writer.member("response", HARResponseShape(facts: facts, mask: mask, showsBody: showsBodies))
-            writer.member("cache") { _ in }
-            writer.member("timings", timings)
-            // an address without its port; none for a Unix socket
-            if let remote = facts.timeline?.remote, remote.utf8.first != UInt8(ascii: "/"),
-                let colon = remote.utf8.lastIndex(of: UInt8(ascii: ":"))
-            {
-                writer.member("serverIPAddress", String(remote[..<colon]).filter { $0 != "[" && $0 != "]" })
-                writer.member("connection", String(remote[remote.utf8.index(after: colon)...]))
-            }
-            if let failure = facts.failure { writer.member("comment", mask.text(failure.message)) }
-            // the format reserves names with an underscore for programs
-            if !facts.redirects.isEmpty {
-                writer.member("_redirects", facts.redirects.map { HARRedirectShape(hop: $0, mask: mask) })
-            }
+        writer.member("startedDateTime", TimeShape(started))
+        writer.member("time", timings.total)
+        writer.member("request", HARRequestShape(facts: facts, mask: mask, showsBody: showsBodies))
+        writer.member("response", HARResponseShape(facts: facts, mask: mask, showsBody: showsBodies))
+        writer.member("cache") { _ in }
+        writer.member("timings", timings)
+        // an address without its port; none for a Unix socket
+        if let remote = facts.timeline?.remote, remote.utf8.first != UInt8(ascii: "/"),
+            let colon = remote.utf8.lastIndex(of: UInt8(ascii: ":"))
+        {
+            writer.member("serverIPAddress", String(remote[..<colon]).filter { $0 != "[" && $0 != "]" })
+            writer.member("connection", String(remote[remote.utf8.index(after: colon)...]))
+        }
+        if let failure = facts.failure { writer.member("comment", mask.text(failure.message)) }
+        // the format reserves names with an underscore for programs
+        if !facts.redirects.isEmpty {
+            writer.member("_redirects", facts.redirects.map { HARRedirectShape(hop: $0, mask: mask) })
         }
     }
 }

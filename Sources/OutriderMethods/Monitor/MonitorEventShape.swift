@@ -36,15 +36,11 @@ struct MonitorDropShape: ObjectShape {
 }
 
 /// The detail of a topic: without secrets, masked for the owner or for the log.
-struct MonitorDetailShape: JSONEncodable {
+struct MonitorDetailShape: ObjectShape {
     var detail: MonitorDetail
     var mask: MonitorMask
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { encodeMembers(to: &$0) }
-    }
-
-    private func encodeMembers(to writer: inout JSONWriter) {
+    func encodeMembers(to writer: inout JSONWriter) {
         switch detail {
         case .nothing: return
         case .request(let request, let attempt):

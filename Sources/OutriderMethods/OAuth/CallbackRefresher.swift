@@ -49,10 +49,10 @@ struct InboxOutlet: DecisionOutlet {
             isStale: { !isOpen() }, unreadable: unreadable)
     }
 
-    private struct OwnDecisionShape: JSONEncodable {
+    private struct OwnDecisionShape: ObjectShape {
         var shape: DecisionShape
 
-        func encode(to writer: inout JSONWriter) { writer.object { shape.encodeMembers(to: &$0) } }
+        func encodeMembers(to writer: inout JSONWriter) { shape.encodeMembers(to: &writer) }
     }
 }
 

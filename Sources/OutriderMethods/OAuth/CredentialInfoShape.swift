@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 
 /// A credential as it stands: the CredentialInfo of the contract. No secret of it is there.
-struct CredentialInfoShape: JSONEncodable {
+struct CredentialInfoShape: ObjectShape {
     private var snapshot: CredentialSnapshot
     private var counts: TokenMachine.Counts?
     private var isRefreshing = false
@@ -19,38 +19,36 @@ struct CredentialInfoShape: JSONEncodable {
         isRefreshing = credential.isRefreshing
     }
 
-    func encode(to writer: inout JSONWriter) {
+    func encodeMembers(to writer: inout JSONWriter) {
         let spec = snapshot.spec
-        writer.object { writer in
-            writer.member("credential", spec.name)
-            writer.member("grant", spec.grant.rawValue)
-            writer.member("issuer", spec.issuer)
-            if spec.grant != .callback { writer.member("tokenUrl", spec.endpoints.token.description) }
-            writer.member("clientId", spec.clientID)
-            writer.member("scope", snapshot.access?.scope ?? spec.scope)
-            writer.member("missingScope", snapshot.access?.listedMissingScope)
-            writer.member("parameters", spec.listedParameters)
-            writer.member("resources", spec.resources)
-            writer.member("origins", spec.origins.map(\.origin))
-            writer.member("persist", spec.persistence.rawValue)
-            encodeState(to: &writer)
-            writer.member("refreshWindow") { writer in
-                writer.member("interval", spec.window?.interval)
-                writer.member("maximumAttempts", spec.window?.maximumAttempts)
-            }
-            writer.member("refreshWhen") { writer in
-                writer.member("before", spec.refreshBefore)
-                writer.member("statuses", spec.refreshStatuses)
-            }
-            writer.member("hold", spec.holds)
-            writer.member("onRefreshFailure", spec.onFailure.rawValue)
-            guard let counts else { return }
-            writer.member("counts") { writer in
-                writer.member("apply", counts.apply)
-                writer.member("refresh", counts.refresh)
-                writer.member("didRequestFail", counts.didRequestFail)
-                writer.member("isRequestAuthenticatedWith", counts.isRequestAuthenticatedWith)
-            }
+        writer.member("credential", spec.name)
+        writer.member("grant", spec.grant.rawValue)
+        writer.member("issuer", spec.issuer)
+        if spec.grant != .callback { writer.member("tokenUrl", spec.endpoints.token.description) }
+        writer.member("clientId", spec.clientID)
+        writer.member("scope", snapshot.access?.scope ?? spec.scope)
+        writer.member("missingScope", snapshot.access?.listedMissingScope)
+        writer.member("parameters", spec.listedParameters)
+        writer.member("resources", spec.resources)
+        writer.member("origins", spec.origins.map(\.origin))
+        writer.member("persist", spec.persistence.rawValue)
+        encodeState(to: &writer)
+        writer.member("refreshWindow") { writer in
+            writer.member("interval", spec.window?.interval)
+            writer.member("maximumAttempts", spec.window?.maximumAttempts)
+        }
+        writer.member("refreshWhen") { writer in
+            writer.member("before", spec.refreshBefore)
+            writer.member("statuses", spec.refreshStatuses)
+        }
+        writer.member("hold", spec.holds)
+        writer.member("onRefreshFailure", spec.onFailure.rawValue)
+        guard let counts else { return }
+        writer.member("counts") { writer in
+            writer.member("apply", counts.apply)
+            writer.member("refresh", counts.refresh)
+            writer.member("didRequestFail", counts.didRequestFail)
+            writer.member("isRequestAuthenticatedWith", counts.isRequestAuthenticatedWith)
         }
     }
 

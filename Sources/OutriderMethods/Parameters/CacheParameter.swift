@@ -7,10 +7,18 @@ import OutriderJSON
 
 /// The `cache` member of a request or a session: `true`, `false`, the name of a cache, or how the cache is used.
 struct CacheParameter: JSONDecodable {
-    /// Nil for `false`.
-    private var changes: Changes?
+    private var use: Use
 
-    private struct Changes {
+    private enum Use {
+        /// `false`.
+        case off
+        /// `true`.
+        case plain
+        // most requests have no options, and all copy the parameters
+        indirect case changed(Changes)
+    }
+
+    fileprivate struct Changes {
         var name: String?
         var mode: CacheSpec.Mode?
         var maxAge: Int?
@@ -27,16 +35,16 @@ struct CacheParameter: JSONDecodable {
 
     init(json: JSONValue) throws(JSONComplaint) {
         switch json {
-        case .bool(let flag): changes = flag ? Changes() : nil
+        case .bool(let flag): use = flag ? .plain : .off
         case .string(let name):
             if let fault = CacheChoice.fault(inName: name) { throw JSONComplaint(fault) }
-            changes = Changes(name: name)
+            use = .changed(Changes(name: name))
         default:
             guard json.object != nil || json.array?.isEmpty == true else {
                 throw JSONComplaint("must be true, false, a name or an object, not \(json.typeName)")
             }
             var fields = try JSONFields(json)
-            changes = try Self.read(&fields)
+            use = .changed(try Self.read(&fields))
             try fields.finish()
         }
     }
@@ -64,21 +72,30 @@ struct CacheParameter: JSONDecodable {
 
     /// The choice of the request or the session, over a former choice.
     func applied(to earlier: CacheChoice?) -> CacheChoice? {
-        guard let changes else { return nil }
         var choice = earlier ?? CacheChoice()
-        if let name = changes.name { choice.name = name }
-        if let mode = changes.mode { choice.spec.mode = mode }
-        if let seconds = changes.maxAge { choice.spec.maxAge = Int64(seconds) }  // safe: Int is not wider
-        if let seconds = changes.staleIfError { choice.spec.staleIfError = Int64(seconds) }  // safe: as above
-        if let key = changes.key { (choice.spec.ignoredQuery, choice.spec.vary) = (key.ignoredQuery, key.vary) }
-        if let principal = changes.principal { choice.spec.principal = principal }
-        if let tags = changes.tags { choice.spec.tags = tags }
-        if let collapse = changes.collapse { choice.spec.collapse = collapse.seconds }
-        if let keep = changes.keep { choice.spec.keep = keep }
-        if let cacher = changes.cacher { (choice.spec.cacher, choice.code) = (cacher.cacher, cacher.code) }
-        if let storage = changes.storage { choice.spec.isMemoryOnly = storage == .memory }
-        if let bytes = changes.maxBytes { choice.maxBytes = bytes }
+        switch use {
+        case .off: return nil
+        case .plain: break
+        case .changed(let changes): changes.apply(to: &choice)
+        }
         return choice
+    }
+}
+
+extension CacheParameter.Changes {
+    fileprivate func apply(to choice: inout CacheChoice) {
+        if let name { choice.name = name }
+        if let mode { choice.spec.mode = mode }
+        if let seconds = maxAge { choice.spec.maxAge = Int64(seconds) }  // safe: Int is not wider
+        if let seconds = staleIfError { choice.spec.staleIfError = Int64(seconds) }  // safe: as above
+        if let key { (choice.spec.ignoredQuery, choice.spec.vary) = (key.ignoredQuery, key.vary) }
+        if let principal { choice.spec.principal = principal }
+        if let tags { choice.spec.tags = tags }
+        if let collapse { choice.spec.collapse = collapse.seconds }
+        if let keep { choice.spec.keep = keep }
+        if let cacher { (choice.spec.cacher, choice.code) = (cacher.cacher, cacher.code) }
+        if let storage { choice.spec.isMemoryOnly = storage == .memory }
+        if let bytes = maxBytes { choice.maxBytes = bytes }
     }
 }
 

@@ -100,10 +100,12 @@ struct RequestParameters: LongParams {
             listsHeaders = headers.isList
         }
         timeout = try fields.optional("timeout")
-        guard fields.hasMore else { return }
-        showsHandle = try fields.optional("handles") ?? true
-        session = try fields.optional("session")
-        cache = try fields.optional("cache")
+        // one way to the end: with several, the compiler copies all parameters
+        if fields.hasMore {
+            showsHandle = try fields.optional("handles") ?? true
+            session = try fields.optional("session")
+            cache = try fields.optional("cache")
+        }
         if fields.hasMore { try readMore(&fields) }
     }
 
@@ -281,6 +283,9 @@ struct RequestCodes: Sendable {
     var saysRedirect: Bool
     /// Whether the request has a retry policy, or none on purpose.
     var saysRetry = false
+
+    /// Whether callbacks are part of the plan.
+    var addsToPlan: Bool { redirect != nil || retry != nil || destination != nil || challenge != nil }
 }
 
 /// The events that a caller wants: all, none, or some kinds.

@@ -26,8 +26,15 @@ extension RequestRecord {
         guard serialize.callsClient || handlers.contains(where: \.callsClient) else { return await conclude(outcome) }
         let task = concluding.withLock { task in
             if let task { return task }
-            let fresh = Task { await self.conclude(outcome) }
+            let fresh = Task {
+                var conclusion = await self.conclude(outcome)
+                if outcome.failure == nil, Task.isCancelled {
+                    conclusion.failure = HTTPFailure(.explicitlyCancelled, "the request was cancelled")
+                }
+                return conclusion
+            }
             task = fresh
+            exchange.whenCancelledLate { fresh.cancel() }
             return fresh
         }
         return await withTaskCancellationHandler {

@@ -143,7 +143,6 @@ extension RequestParameters {
     /// Whether sessions, interceptors or callbacks add to the plain plan.
     var adds: Bool {
         !interceptors.isEmpty || credential != nil || priority != nil || startsImmediately == false
-            || codes?.redirect != nil
-            || codes?.retry != nil || codes?.destination != nil || codes?.challenge != nil
+            || codes?.addsToPlan == true
     }
 }

@@ -47,7 +47,10 @@ struct RequestDraft: ~Copyable {
         var spec = assembly.spec
         // changing a spec copies it
         if !spec.body.isAtHand { try spec.body.findStreams(in: call.scope.handles) }
-        let review = ResponseReview(&spec, callbacks, isOfCall: use.isOfCall)
+        var review: ResponseReview?
+        if ResponseReview.mayReview(spec, callbacks) {
+            review = ResponseReview(&spec, callbacks, isOfCall: use.isOfCall)
+        }
         var delegate: (any ExchangeDelegate)?
         if let callbacks {
             delegate = assembly.delegate(params, callbacks, review)

@@ -124,10 +124,10 @@ extension RequestRecord {
 
     /// Tells monitors that the body was converted, or why not.
     private func tellParsed(_ body: ResponseBodyShape, _ failure: HTTPFailure?, of outcome: ExchangeOutcome) {
-        if outcome.head == nil { return }
-        let isOfExchange = failure == outcome.failure && review?.isOfShape(failure) != true
+        if outcome.status == nil { return }
         exchange.tell(.requestParsed) {
-            .parsed(body.kind, size: body.size, handler: nil, isOfExchange ? nil : failure)
+            let isOfExchange = failure == outcome.failure && review?.isOfShape(failure) != true
+            return .parsed(body.kind, size: body.size, handler: nil, isOfExchange ? nil : failure)
         }
     }
 

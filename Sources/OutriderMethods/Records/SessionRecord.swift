@@ -52,7 +52,25 @@ final class SharedSettings: Sendable {
     /// Whether requests of the session need a plan of their own.
     let plans: Bool
 
-    init(_ settings: SessionSettings) { (self.settings, plans) = (settings, settings.plans) }
+    /// Whether the session has a cache, and its cache no callback.
+    let hasPlainCache: Bool
+    /// The use of the session's cache by the last request without a choice of its own.
+    private let binding = Mutex<CacheBinding?>(nil)
+
+    init(_ settings: SessionSettings) {
+        (self.settings, plans) = (settings, settings.plans)
+        hasPlainCache = settings.cache.map { $0.code == nil } ?? false
+    }
+
+    /// The use of the store as the settings say, made once.
+    func binding(of store: CacheStore, _ make: () -> CacheBinding) -> CacheBinding {
+        binding.withLock { binding in
+            if let binding, binding.store === store { return binding }
+            let made = make()
+            binding = made
+            return made
+        }
+    }
 }
 
 /// A session under its handle: its settings, and its running requests.

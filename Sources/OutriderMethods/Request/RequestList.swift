@@ -26,7 +26,10 @@ struct RequestList: Method {
         }
     }
 
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
+    /// The requests that a loop lists within a millisecond.
+    private static let mostOnLoop = 100
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONText {
         var records: [RequestRecord] = []
         if params.scope != .detached { records += call.scope.handles.all() }
         // a connection lists the requests that it made or adopted; a client must know the handle or the name of any
@@ -35,10 +38,17 @@ struct RequestList: Method {
             let owner = call.scope.owner
             records += call.scope.share.handles.all(RequestRecord.self).filter { owner.shares($0.handle.name) }
         }
+        let (found, scope) = (records, call.scope)
+        if found.count <= mostOnLoop { return list(found, params, scope) }
+        return await background { list(found, params, scope) }
+    }
+
+    private static func list(_ records: [RequestRecord], _ params: Params, _ scope: ClientScope) -> JSONText {
+        var records = records
         if let tag = params.tag { records.removeAll { $0.tag.map(ByteText.init) != ByteText(tag) } }
         records.sort { $0.exchange.number < $1.exchange.number }
-        var requests = records.map { RequestInfoShape($0, for: call.scope) }
+        var requests = records.map { RequestInfoShape($0, for: scope) }
         if let state = params.state { requests.removeAll { $0.snapshot.phase != state } }
-        return ReplyMembers { $0.member("requests", requests) }
+        return JSONText(of: ReplyMembers { $0.member("requests", requests) })
     }
 }

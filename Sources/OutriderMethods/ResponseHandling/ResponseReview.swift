@@ -26,12 +26,17 @@ final class ResponseReview: Sendable {
     /// The conversion of the last response.
     private let converted = Mutex(Converted())
 
-    /// Nil if there is nothing to review, the usual case. Sets the needed options in the plan.
+    /// Whether there may be something to review. An initializer that returns nil makes an object, too.
+    static func mayReview(_ spec: RequestSpec, _ callbacks: (any ResponseCallbacks)?) -> Bool {
+        callbacks != nil || spec.options != nil || spec.shared != nil
+            || spec.destination == .inline && spec.serialize.insists
+    }
+
+    /// Nil if there is nothing to review. Sets the needed options in the plan.
     ///
     /// - Parameter isOfCall: the reply follows the exchange at once, and takes the converted body.
     init?(_ spec: inout RequestSpec, _ callbacks: (any ResponseCallbacks)?, isOfCall: Bool) {
         let insists = spec.destination == .inline && spec.serialize.insists
-        if callbacks == nil, spec.options == nil, spec.shared == nil, !insists { return nil }
         let validation = spec.options?.validation
         let retries = !(spec.shared?.plan.retriers.isEmpty ?? true)
         let callsClient = spec.destination == .inline && spec.serialize.callsClient

@@ -6,32 +6,30 @@ import OutriderJSON
 import OutriderRPC
 
 /// A Failure of the contract: why an exchange did not succeed.
-struct FailureShape: JSONEncodable {
+struct FailureShape: ObjectShape {
     var failure: HTTPFailure
 
     init(_ failure: HTTPFailure) { self.failure = failure }
 
-    func encode(to writer: inout JSONWriter) {
+    func encodeMembers(to writer: inout JSONWriter) {
         let code = failure.kind.failureCode
-        writer.object { writer in
-            writer.member("code", code.code)
-            writer.member("kind", code.kind.description)
-            writer.member("reason", code.reason?.description)
-            writer.member("message", failure.message.printable)
-            writer.member("retryable", failure.retryable)
-            writer.member("pointer", failure.pointer)
-            writer.member("phase", failure.phase?.rawValue)
-            if let underlying = failure.underlying {
-                writer.member("underlying") { writer in
-                    writer.member("domain", underlying.domain.rawValue)
-                    writer.member("code", underlying.code)
-                    writer.member("message", underlying.message)
-                }
+        writer.member("code", code.code)
+        writer.member("kind", code.kind.description)
+        writer.member("reason", code.reason?.description)
+        writer.member("message", failure.message.printable)
+        writer.member("retryable", failure.retryable)
+        writer.member("pointer", failure.pointer)
+        writer.member("phase", failure.phase?.rawValue)
+        if let underlying = failure.underlying {
+            writer.member("underlying") { writer in
+                writer.member("domain", underlying.domain.rawValue)
+                writer.member("code", underlying.code)
+                writer.member("message", underlying.message)
             }
-            guard !failure.details.isEmpty else { return }
-            writer.member("data") { writer in
-                for detail in failure.details { Self.encode(detail, to: &writer) }
-            }
+        }
+        guard !failure.details.isEmpty else { return }
+        writer.member("data") { writer in
+            for detail in failure.details { Self.encode(detail, to: &writer) }
         }
     }
 

@@ -10,12 +10,13 @@ extension ResponseBodyShape {
     static func make(
         _ bytes: [UInt8], _ outcome: ExchangeOutcome, _ spec: SerializeSpec, _ made: SerializedBody? = nil
     ) -> (ResponseBodyShape, HTTPFailure?) {
-        let contentType = outcome.head?.fields.first("Content-Type")
+        let head = outcome.head
+        let contentType = head?.fields.first("Content-Type")
         let serialized =
             made
             ?? Serialization.serialize(
-                bytes, as: spec, contentType: contentType, emptyIsFine: isEmptyFine(outcome),
-                check: outcome.head?.cache?.check)
+                bytes, as: spec, contentType: contentType, emptyIsFine: bytes.isEmpty && isEmptyFine(outcome),
+                check: head?.cache?.check)
         let body = ResponseBodyShape(
             content: Content(serialized.shape, bytes), size: outcome.bodyBytes, contentType: contentType,
             isTruncated: outcome.isTruncated, note: serialized.note)
@@ -43,12 +44,12 @@ extension ResponseBodyShape {
     static func emptyFailure(
         _ outcome: ExchangeOutcome, _ destination: BodyDestination, _ spec: SerializeSpec
     ) -> HTTPFailure? {
-        guard destination == .inline, outcome.head != nil, outcome.bodyBytes == 0 else { return nil }
+        guard destination == .inline, outcome.status != nil, outcome.bodyBytes == 0 else { return nil }
         return Serialization.serialize([], as: spec, contentType: nil, emptyIsFine: isEmptyFine(outcome)).failure
     }
 
     private static func isEmptyFine(_ outcome: ExchangeOutcome) -> Bool {
-        outcome.method == "HEAD" || outcome.head.map { [204, 205, 304].contains($0.status) } ?? false
+        outcome.method == "HEAD" || outcome.status.map { $0 == 204 || $0 == 205 || $0 == 304 } ?? false
     }
 }
 

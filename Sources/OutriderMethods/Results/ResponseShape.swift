@@ -38,7 +38,8 @@ struct ResponseShape: JSONEncodable {
         writer.member("url", outcome.url)
         writer.member("method", outcome.method)
         writer.member("tag", tag)
-        if let head = outcome.head {
+        let head = outcome.head
+        if let head {
             writer.member("status", head.status)
             if showsHeaders { writer.member("headers", FieldsShape(head.fields)) }
             writer.member("httpVersion", head.version)
@@ -53,7 +54,7 @@ struct ResponseShape: JSONEncodable {
         if !results.isEmpty { writer.member("results", results) }
         writer.member("attempts", outcome.attempts)
         writer.member("redirects", outcome.redirects.map(RedirectShape.init))
-        writer.member("cache", CacheReportShape(outcome.head?.cache))
+        writer.member("cache", CacheReportShape(head?.cache))
         if showsMetrics { writer.member("metrics", MetricsShape(outcome)) }
         guard let timeline = outcome.timelines.last else { return }
         writer.member("remote", timeline.remote)

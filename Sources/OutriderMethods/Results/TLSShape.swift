@@ -15,6 +15,17 @@ struct TLSShape: ObjectShape {
         self.showsChain = showsChain
     }
 
+    /// All requests of a connection have the same facts, which are written once.
+    func encode(to writer: inout JSONWriter) {
+        if showsChain { return writer.object { encodeMembers(to: &$0) } }
+        writer.text(
+            facts.text {
+                var own = JSONWriter()
+                own.object { encodeMembers(to: &$0) }
+                return JSONText(written: own.bytes)
+            })
+    }
+
     func encodeMembers(to writer: inout JSONWriter) {
         writer.member("version", facts.version)
         writer.member("cipher", facts.cipher)

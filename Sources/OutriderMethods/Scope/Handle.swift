@@ -45,6 +45,9 @@ package enum HandleKind: String, Sendable, CaseIterable {
         }
     }
 
+    /// Whether objects of this kind may be over while they have a handle. A search through all objects takes long.
+    var canBeOver: Bool { self == .stream }
+
     /// The most handles of this kind per connection.
     package var limit: Int {
         switch self {
@@ -83,7 +86,7 @@ package protocol Holdable: AnyObject, Sendable {
     /// The client sends nothing more. Called only for objects that are awaited or owe events.
     func inputEnded()
 
-    /// Whether the object is of no more use: the table forgets such objects to make room.
+    /// Whether the object is of no more use: the table forgets such objects to make room, if their kind `canBeOver`.
     var isOver: Bool { get }
 
     /// The owner is gone, or the service stops. Must return at once; may be called more than once.

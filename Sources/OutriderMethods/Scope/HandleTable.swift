@@ -11,7 +11,7 @@ import Synchronization
 /// Not responsible for: the work of the objects.
 package final class HandleTable: Sendable {
     private struct Contents {
-        var things: [String: any Holdable] = [:]
+        var things: [HandleKey: any Holdable] = [:]
         /// The number of objects of each kind, by `HandleKind.index`.
         var counts = [Int](repeating: 0, count: HandleKind.allCases.count)
         var isClosed = false
@@ -20,10 +20,10 @@ package final class HandleTable: Sendable {
 
         /// Forgets the objects that are over; returns their names.
         mutating func forgetOver(_ kind: HandleKind) -> [String] {
-            let names = things.filter { type(of: $0.value).kind == kind && $0.value.isOver }.map(\.key)
-            for name in names { things[name] = nil }
-            counts[kind.index] -= names.count
-            return names
+            let keys = things.filter { type(of: $0.value).kind == kind && $0.value.isOver }.map(\.key)
+            for key in keys { things[key] = nil }
+            counts[kind.index] -= keys.count
+            return keys.map(\.name)
         }
     }
 
@@ -57,10 +57,10 @@ package final class HandleTable: Sendable {
         let refusal = contents.withLock { contents -> RPCError? in
             if contents.isClosed { return RPCError(.clientGone, "the connection has ended") }
             if contents.hasEndedInput, kind == .decision { return Self.cannotDecide }
-            if contents.counts[kind.index] >= kind.limit { over = contents.forgetOver(kind) }
+            if contents.counts[kind.index] >= kind.limit, kind.canBeOver { over = contents.forgetOver(kind) }
             if contents.counts[kind.index] >= kind.limit { return Self.tooMany(kind) }
             contents.counts[kind.index] += 1
-            contents.things[handle.name] = thing
+            contents.things[HandleKey(handle.name)] = thing
             return nil
         }
         if !over.isEmpty { streams?.remove(over) }
@@ -111,20 +111,20 @@ package final class HandleTable: Sendable {
         let (names, things) = contents.withLock { contents in
             contents.isClosed = true
             defer { contents.things = [:] }
-            return (Array(contents.things.keys), Array(contents.things.values))
+            return (contents.things.keys.map(\.name), Array(contents.things.values))
         }
         for thing in things { thing.close() }
         streams?.remove(names)
     }
 
     private func thing(_ name: String) -> (any Holdable)? {
-        contents.withLock { $0.things[name] }
+        contents.withLock { $0.things[HandleKey(name)] }
     }
 
     private func take(_ name: String, of kind: HandleKind) -> (any Holdable)? {
         if kind == .stream { streams?.remove([name]) }
         return contents.withLock { contents in
-            guard let thing = contents.things.removeValue(forKey: name) else { return nil }
+            guard let thing = contents.things.removeValue(forKey: HandleKey(name)) else { return nil }
             contents.counts[kind.index] -= 1
             return thing
         }
@@ -145,4 +145,26 @@ package final class HandleTable: Sendable {
             "\(parameter) names nothing here: \(name.prefix(40)) was never given, is released, or is another's",
             data: ["pointer": .string("/" + parameter)])
     }
+}
+
+/// A name in a table of handles. Names are random, so that eight of their bytes make a hash as good as all of them, for
+/// a third of the time.
+private struct HandleKey: Hashable {
+    let name: String
+    private let lastBytes: UInt64
+
+    init(_ name: String) {
+        self.name = name
+        let bytes = name.utf8.withContiguousStorageIfAvailable { bytes in
+            let bytes = UnsafeRawBufferPointer(bytes)
+            return bytes.count < 8 ? 0 : bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self)
+        }
+        lastBytes = bytes ?? 0
+    }
+
+    static func == (one: HandleKey, other: HandleKey) -> Bool {
+        one.lastBytes == other.lastBytes && one.name == other.name
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(lastBytes) }
 }

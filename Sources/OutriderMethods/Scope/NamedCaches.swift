@@ -65,19 +65,28 @@ final class NamedCaches: Sendable {
         }
     }
 
+    /// The cache of that name, used now, if it is open and no directory is to be tried again.
+    func ready(_ name: String, maxBytes: Int?) -> CacheStore? {
+        state.withLock { Self.use(name, maxBytes, &$0, evenIfDue: false) }
+    }
+
     /// The open cache of that name.
-    private static func use(_ name: String, _ maxBytes: Int?, _ state: inout State) -> CacheStore? {
+    private static func use(
+        _ name: String, _ maxBytes: Int?, _ state: inout State, evenIfDue: Bool = true
+    ) -> CacheStore? {
         state.uses += 1
-        guard let store = state.stores[name]?.store else { return nil }
-        state.stores[name]?.lastUse = state.uses
-        if let maxBytes { store.change(maxBytes: maxBytes) }
-        return store
+        guard let place = state.stores.index(forKey: name) else { return nil }
+        let open = state.stores.values[place]
+        guard evenIfDue || !open.isDue else { return nil }
+        state.stores.values[place].lastUse = state.uses
+        if let maxBytes { open.store.change(maxBytes: maxBytes) }
+        return open.store
     }
 
     func isOpen(_ name: String) -> Bool { state.withLock { $0.stores[name] != nil } }
 
     /// Whether the cache is open, and no directory is to be tried again.
-    func isReady(_ name: String) -> Bool {
+    private func isReady(_ name: String) -> Bool {
         state.withLock { $0.stores[name] }.map { !$0.isDue } ?? false
     }
 

@@ -22,10 +22,10 @@ struct StreamCredit: Method {
         }
     }
 
-    struct Result: JSONEncodable {
+    struct Result: ObjectShape {
         var credit: Int
 
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("credit", credit) } }
+        func encodeMembers(to writer: inout JSONWriter) { writer.member("credit", credit) }
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {

@@ -19,22 +19,20 @@ struct StubInfoShape: ObjectShape {
 }
 
 /// A StubRequest of the contract.
-struct StubRequestShape: JSONEncodable {
+struct StubRequestShape: ObjectShape {
     var seen: StubTable.Seen
 
     init(_ seen: StubTable.Seen) { self.seen = seen }
 
-    func encode(to writer: inout JSONWriter) {
+    func encodeMembers(to writer: inout JSONWriter) {
         let request = seen.request
-        writer.object { writer in
-            writer.member("method", request.method)
-            writer.member("url", request.url)
-            writer.member("headers", FieldsShape(request.fields))
-            if !request.body.isEmpty {
-                BodyBytesShape(request.body).encodeMembers(to: &writer)
-            }
-            writer.member("stub", seen.stub)
-            writer.member("at", TimeShape(WallTime(milliseconds: seen.time)))
+        writer.member("method", request.method)
+        writer.member("url", request.url)
+        writer.member("headers", FieldsShape(request.fields))
+        if !request.body.isEmpty {
+            BodyBytesShape(request.body).encodeMembers(to: &writer)
         }
+        writer.member("stub", seen.stub)
+        writer.member("at", TimeShape(WallTime(milliseconds: seen.time)))
     }
 }

@@ -24,6 +24,7 @@ def test_get_socket_starts_one_service(place):
     assert list(first) == ["socket", "pid", "version", "protocol", "instanceId"]
     assert first["socket"] == place
     again = json.loads(outrider("get-socket", "--no-spawn", "--socket", place).stdout)
+    assert outrider("get-socket", "--path", "--socket", place).stdout.decode() == f"{place}\n"
     assert again == first
 
 
