@@ -15,11 +15,11 @@ struct AWSCredentialCommand: ParsableCommand {
               [profile work]
               credential_process = outrider aws-credential-process work --role-arn arn:aws:iam::123456789012:role/dev
 
-            The access token must be a JSON Web Token of an identity provider that the role trusts, and the credential must name
-            the endpoint among its origins (--origin https://sts.amazonaws.com of outrider login). The keys are asked for each
+            The access token must be a JSON Web Token of an identity provider that the role trusts, and the credential must name \
+            the endpoint among its origins (--origin https://sts.amazonaws.com of outrider login). The keys are asked for each \
             time, with AssumeRoleWithWebIdentity, and kept nowhere; AWS tools ask again before they end.
 
-            Exit status: 0 the keys were printed; 1 to 6 as `outrider call`; 10 to 18 likewise, for the endpoint; 11 there is no
+            Exit status: 0 the keys were printed; 1 to 6 as `outrider call`; 10 to 18 likewise, for the endpoint; 11 there is no \
             token, or the endpoint refuses it.
             """)
 

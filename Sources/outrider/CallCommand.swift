@@ -10,7 +10,7 @@ struct CallCommand: ParsableCommand {
         commandName: "call",
         abstract: "Calls a method, and prints its result as a line of JSON; on a terminal indented and coloured.",
         discussion: """
-            Parameters are a JSON object, or words: `key=value` is text, `key:=json` any JSON. Both may be mixed;
+            Parameters are a JSON object, or words: `key=value` is text, `key:=json` any JSON. Both may be mixed; \
             `-` reads an object from standard input.
 
               outrider call server.info
@@ -18,13 +18,13 @@ struct CallCommand: ParsableCommand {
               outrider call data.send url=https://example.org/ timeout:=10 headers:='{"Accept":"text/html"}'
               outrider call --spawn data.send url=https://example.org/ | jq -r .body.text
 
-            Exit status: 0 a result, 1 an error (as JSON on standard error), 2 wrong usage, 3 no service, 4 timed out,
-            5 the service went away, 6 the service broke the protocol. A failed exchange is a result with `"ok":false`;
-            with --exit-by-kind the status is 10 request, 11 interception, 12 network, 13 trust, 14 validation, 15
+            Exit status: 0 a result, 1 an error (as JSON on standard error), 2 wrong usage, 3 no service, 4 timed out, \
+            5 the service went away, 6 the service broke the protocol. A failed exchange is a result with `"ok":false`; \
+            with --exit-by-kind the status is 10 request, 11 interception, 12 network, 13 trust, 14 validation, 15 \
             serialization, 16 file, 17 cancelled, 18 sockets.
             """)
 
-    @Argument(help: "The method, such as data.send; `outrider describe` lists them.")
+    @Argument(help: "The method, such as data.send; `outrider describe` lists them.", completion: DescribeCommand.names)
     var method: String
 
     @Argument(help: "Its parameters: JSON, key=value, key:=json, or -.")

@@ -13,7 +13,7 @@ struct CredentialsCommand: AsyncParsableCommand {
         commandName: "credentials",
         abstract: "Shows the credentials on disk, and the key that seals them.",
         discussion: """
-            Credentials are kept on disk only after a key was chosen; until then they live in the memory of
+            Credentials are kept on disk only after a key was chosen; until then they live in the memory of \
             the service, until the service ends.
 
               outrider credentials
@@ -102,7 +102,7 @@ extension CredentialsCommand {
                 key passphrase         asked here, and after each start of the machine by outrider credentials unlock.
                 key none               nothing is kept on disk; only for an empty store.
 
-                Existing records are sealed again, all or none, and the present key must be available. So the
+                Existing records are sealed again, all or none, and the present key must be available. So the \
                 passphrase is changed, too.
                 """)
 

@@ -17,7 +17,10 @@ struct DescribeCommand: ParsableCommand {
               outrider describe --json > openrpc.json
             """)
 
-    @Argument(help: "A method, an event or a type, such as data.send.")
+    /// The names of the methods, for shells.
+    static let names = CompletionKind.shellCommand("outrider describe | sed \"s/ .*//\"")
+
+    @Argument(help: "A method, an event or a type, such as data.send.", completion: DescribeCommand.names)
     var name: String?
 
     @Flag(name: .long, help: "The whole contract, as an OpenRPC document.")

@@ -17,11 +17,11 @@ struct DownloadCommand: ParsableCommand {
               outrider download -o /tmp/big.iso https://example.org/big.iso
               outrider download --sha256 9f86d081… --segments 4 https://example.org/big.iso
 
-            Without -o the file goes into this directory, under the name that the server suggests. The name appears when
-            the file is complete. After Ctrl-C, a lost connection or a full disk, the same command resumes the download.
+            Without -o the file goes into this directory, under the name that the server suggests. The name appears when \
+            the file is complete. After Ctrl-C, a lost connection or a full disk, the same command resumes the download. \
             On a terminal, a line on standard error shows the progress. The path of the file goes to standard output.
 
-            Exit status: 0 complete; 1 to 6 as `outrider call`; 10 request, 11 credential, 12 network, 13 trust,
+            Exit status: 0 complete; 1 to 6 as `outrider call`; 10 request, 11 credential, 12 network, 13 trust, \
             14 a status outside of 200 to 299, 16 file, 17 cancelled.
             """)
 

@@ -13,10 +13,11 @@ struct GetSocketCommand: ParsableCommand {
         discussion: """
             A line of JSON: {"socket","pid","version","protocol","instanceId"}.
 
-              outrider get-socket | jq -r .socket
+              outrider get-socket | jq -r .pid
+              socat - "UNIX-CONNECT:'$(outrider get-socket --path)'"
               outrider get-socket --no-spawn || echo 'not running'
 
-            However many programs ask at once, a single service starts. Its messages go to a file beside its socket,
+            However many programs ask at once, a single service starts. Its messages go to a file beside its socket, \
             whose name ends in `.log`. With --no-spawn, exit status 3 says that none runs.
             """)
 
@@ -25,6 +26,9 @@ struct GetSocketCommand: ParsableCommand {
 
     @Option(name: .long, help: "The user of the service, by number; else $OUTRIDER_PEER_UID, else you.")
     var peerUid: UInt32?
+
+    @Flag(name: .long, help: "Print the path of the socket alone.")
+    var path = false
 
     @Flag(name: .long, help: "Do not start a service.")
     var noSpawn = false
@@ -39,12 +43,13 @@ struct GetSocketCommand: ParsableCommand {
     }
 
     func run() throws {
-        let path = try ServicePath(flag: socket, peer: peerUid)
-        let reply = try info(path)
+        let place = try ServicePath(flag: socket, peer: peerUid)
+        let reply = try info(place)
         guard reply.error == nil, let info = try reply.parsed().object else {
-            throw CommandFailure(.brokeProtocol, "the program at \(path.path) is no outrider")
+            throw CommandFailure(.brokeProtocol, "the program at \(place.path) is no outrider")
         }
-        var line: JSONObject = ["socket": .string(path.path)]
+        if path { return try StandardOutput.line(place.path.utf8) }
+        var line: JSONObject = ["socket": .string(place.path)]
         for name in ["pid", "version", "protocol", "instanceId"] { line[name] = info[name] }
         try StandardOutput.line(JSONWriter.bytes(of: line))
     }

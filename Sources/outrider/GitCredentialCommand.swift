@@ -14,7 +14,7 @@ struct GitCredentialCommand: ParsableCommand {
             Tell Git once which credential is for which server:
               git config --global credential.https://git.example.helper '!outrider git-credential --credential work'
 
-            Git gets the token only for servers that are origins of the credential. When a server refuses the token,
+            Git gets the token only for servers that are origins of the credential. When a server refuses the token, \
             Git says so, and gets a new token next time.
             """)
 

@@ -18,12 +18,12 @@ extension CredentialsCommand {
                   jq '{name: "work", issuer, client_id, client_secret, refresh_token}' tokens.json |
                       outrider credentials import
 
-                The input is an object with a name and the members of oauth.create (outrider describe oauth.create). The
-                names of the RFCs are taken, too: client_id, refresh_token, expires_in, token_endpoint,
-                token_endpoint_auth_method … An issuer that publishes its endpoints needs none here. A credential with a
+                The input is an object with a name and the members of oauth.create (outrider describe oauth.create). The \
+                names of the RFCs are taken, too: client_id, refresh_token, expires_in, token_endpoint, \
+                token_endpoint_auth_method … An issuer that publishes its endpoints needs none here. A credential with a \
                 refresh token needs no grant.
 
-                The service does not see the secrets. An existing credential of that name, issuer and client keeps
+                The service does not see the secrets. An existing credential of that name, issuer and client keeps \
                 absent members. Exit status: 0 the credential is stored; 1 not stored; 2 standard input is invalid.
                 """)
 

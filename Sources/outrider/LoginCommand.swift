@@ -23,9 +23,9 @@ struct LoginCommand: AsyncParsableCommand {
             Log in again:
               outrider login work
 
-            The address to open goes to standard output, and all else to standard error; --open opens the browser. If
-            the browser is on another machine, use --paste: the browser ends on a page that is not found, whose address
-            you paste here. Tokens are kept by the service, and in your store if the store has a key
+            The address to open goes to standard output, and all else to standard error; --open opens the browser. If \
+            the browser is on another machine, use --paste: the browser ends on a page that is not found, whose address \
+            you paste here. Tokens are kept by the service, and in your store if the store has a key \
             (`outrider credentials`); on a terminal, the first login offers keys.
 
             Exit status: 0 logged in; 1 to 6 as `outrider call`; 11 the login did not succeed.

@@ -16,10 +16,10 @@ struct RouteCommand: ParsableCommand {
               outrider route users getUser id:=7
               outrider route --from openapi.yaml users getUser id:=7 | jq .body
 
-            The router is a router of the service: from `outrider serve --routers`, or shared by a client. With --from
+            The router is a router of the service: from `outrider serve --routers`, or shared by a client. With --from \
             the router is made from an OpenAPI document for this call.
 
-            Exit status: 0 a response arrived, whatever its status code; 1 to 6 as `outrider call`; 10 to 18 as
+            Exit status: 0 a response arrived, whatever its status code; 1 to 6 as `outrider call`; 10 to 18 as \
             `outrider call --exit-by-kind`.
             """)
 

@@ -14,10 +14,10 @@ struct SSECommand: ParsableCommand {
               outrider sse --last-event-id 42 https://example.org/events
               outrider sse --json '{"stream":true}' https://example.org/chat | jq -j '.value.choices[0].delta.content // empty'
 
-            A line has event, data, perhaps id and retry, and value if the data is JSON. A lost connection is
+            A line has event, data, perhaps id and retry, and value if the data is JSON. A lost connection is \
             opened again, unless the method may not be repeated, as POST may not.
 
-            Exit status: 0 the events ended; 1 to 6 as `outrider call`; 10 request, 11 credential, 12 network, 13 trust,
+            Exit status: 0 the events ended; 1 to 6 as `outrider call`; 10 request, 11 credential, 12 network, 13 trust, \
             14 the status is not 200, 17 cancelled, 18 no event stream.
             """)
 

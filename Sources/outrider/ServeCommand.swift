@@ -13,14 +13,14 @@ struct ServeCommand: AsyncParsableCommand {
               outrider serve
               outrider serve --socket /tmp/my.sock --idle-exit 900
 
-            For an editor or script, which starts the service and speaks JSON-RPC, with a message per line or with
+            For an editor or script, which starts the service and speaks JSON-RPC, with a message per line or with \
             Content-Length headers:
               outrider serve --stdio
 
-            Flags win over variables named OUTRIDER_…, these over ~/.config/outrider/config.yaml (outrider config), that over
+            Flags win over variables named OUTRIDER_…, these over ~/.config/outrider/config.yaml (outrider config), that over \
             other variables (SSL_CERT_FILE), these over the defaults.
 
-            Exit status: 0 stopped; 1 the service could not start; 2 a flag, variable or configuration is wrong; 75
+            Exit status: 0 stopped; 1 the service could not start; 2 a flag, variable or configuration is wrong; 75 \
             another service has the socket; 128 and the number of the signal that ended the service.
             """)
 

@@ -14,7 +14,7 @@ struct TokenCommand: ParsableCommand {
 
             However many programs ask, the service refreshes the token once.
 
-            Exit status: 0 a token was printed; 1 to 6 as `outrider call`; 11 there is none, and standard error names
+            Exit status: 0 a token was printed; 1 to 6 as `outrider call`; 11 there is none, and standard error names \
             the remedy.
             """)
 

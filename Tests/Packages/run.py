@@ -215,7 +215,7 @@ def completions(made, scratch, origin):
     assert run("bash", "-c", bash.replace("--retr get", "ex cookies"), scratch).split() == ["explain", "export"]
     if shutil.which("fish"):
         fish = f"source {scratch}/share/fish/vendor_completions.d/outrider.fish; complete -C 'outrider get --retr'"
-        environment = {"HOME": str(scratch), "PATH": os.environ["PATH"]}
+        environment = {"HOME": str(scratch), "PATH": f"{scratch}/bin:{os.environ['PATH']}"}
         found = run("fish", "--no-config", "-c", fish, env=environment)
         assert [row.split("\t")[0] for row in found.splitlines()] == retries, found
         found = run("fish", "--no-config", "-c", fish.replace("get --retr", "cookies ex"), env=environment)
@@ -224,6 +224,8 @@ def completions(made, scratch, origin):
         assert [row.split("\t")[0] for row in found.splitlines()] == ["explain", "export"], found
         found = run("fish", "--no-config", "-c", fish.replace("get --retr", "help docto"), env=environment)
         assert [row.split("\t")[0] for row in found.splitlines()] == ["doctor"], found
+        found = run("fish", "--no-config", "-c", fish.replace("get --retr", "call data.se"), env=environment)
+        assert found.split() == ["data.send"], found
     if shutil.which("zsh"):
         zsh = "fpath=($0/share/zsh/site-functions $fpath); autoload -Uz compinit; compinit -uD; echo $_comps[outrider]"
         assert run("zsh", "-f", "-c", zsh, scratch) == "_outrider\n"

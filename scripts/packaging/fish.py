@@ -61,16 +61,18 @@ def name(part: dict, path: "list[str]") -> str:
 
 
 def option(argument: dict, path: "list[str]") -> str:
-    words = ["-n", quoted(" ".join(["__outrider_on", *path]))]
+    kind = argument.get("completionKind", {})
+    if argument["kind"] == "positional" and not {"file", "directory", "shellCommand"} & kind.keys():
+        return ""
+    words = ["-n", quoted(" ".join(["__outrider_at" if "shellCommand" in kind else "__outrider_on", *path]))]
     for name in argument.get("names", []):
         words += ["-s" if name["kind"] == "short" else "-l", name["name"]]
-    kind = argument.get("completionKind", {})
-    if argument["kind"] == "positional" and not {"file", "directory"} & kind.keys():
-        return ""
     if argument.get("allValues"):
         words += ["-x", "-a", quoted(" ".join(argument["allValues"]))]
     elif "file" in kind:
         words.append("-r -F" if argument["kind"] == "option" else "-F")
+    elif "shellCommand" in kind:
+        words += ["-a", quoted(f"({kind['shellCommand']['command']})")]
     elif "directory" in kind:
         words += ["-x", "-a", quoted("(__fish_complete_directories)")]
     elif argument["kind"] == "option":

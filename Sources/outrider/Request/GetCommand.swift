@@ -45,13 +45,13 @@ struct GetCommand: RequestCommand {
               outrider get :8080/search q==wolves Accept:text/html
               outrider get --curl -d 'name=wolf' https://example.org/form
 
-            The options have the names and meanings of curl's. With -o, and standard error on a terminal, a line shows how
+            The options have the names and meanings of curl's. With -o, and standard error on a terminal, a line shows how \
             far a long body is.
 
             The service of this user makes the request if it runs, so that connections stay warm; else a private one does.
 
-            Exit status: 0 a response arrived, whatever its status code (see --fail); 1 to 6 as `outrider call`;
-            10 request, 11 credential, 12 network, 13 trust, 14 status 400 or above with --fail, 16 file, 17 cancelled.
+            Exit status: 0 a response arrived, whatever its status code (see --fail); 1 to 6 as `outrider call`; \
+            10 request, 11 credential, 12 network, 13 trust, 14 status 400 or above with --fail, 16 file, 17 cancelled. \
             With several URLs it is that of the last failure.
             """)
 
@@ -68,7 +68,7 @@ struct PostCommand: RequestCommand {
               outrider post https://example.org/api X-Trace:1 page==2 name=wolf
               outrider post https://example.org/photos title=Wolves photo@wolf.png
 
-            Texts and JSON values make a JSON object; with a file the body is a multipart form. All options of
+            Texts and JSON values make a JSON object; with a file the body is a multipart form. All options of \
             `outrider get` hold here, too.
             """)
 

@@ -15,9 +15,9 @@ struct ImportCurlCommand: ParsableCommand {
               wl-paste | outrider import -
               outrider import --run "$(wl-paste)"
 
-            Writes the parameters of `data.send` as JSON; secrets in them are shown. With --run the request is made, and the
-            body written as by `outrider get`. Both forms of browsers are read, for bash and for cmd.exe. Fields of the
-            connection are left out, and -u sends Basic at once, as curl does. An option that Outrider has not is named;
+            Writes the parameters of `data.send` as JSON; secrets in them are shown. With --run the request is made, and the \
+            body written as by `outrider get`. Both forms of browsers are read, for bash and for cmd.exe. Fields of the \
+            connection are left out, and -u sends Basic at once, as curl does. An option that Outrider has not is named; \
             nothing is run by a shell.
             """)
 

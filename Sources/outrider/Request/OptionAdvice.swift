@@ -214,6 +214,16 @@ enum OptionAdvice {
         }
     }
 
+    /// The replacements of commands that other programs have.
+    private static let others = [
+        "version": "--version", "upload": "`outrider put -T FILE URL`", "options": "`outrider get -X OPTIONS URL`",
+        "request": "`outrider get -X METHOD URL`", "ws": "`outrider websocket URL`", "wss": "`outrider websocket URL`",
+        "events": "`outrider sse URL`", "tcp": "`outrider connect HOST PORT`", "nc": "`outrider connect HOST PORT`",
+        "start": "`outrider get-socket`, or `outrider serve` for the foreground",
+        "session": "`outrider get --jar NAME URL` to keep cookies, or `outrider call session.create`",
+        "sessions": "`outrider call session.list`", "auth": "`outrider login NAME`", "oauth": "`outrider login NAME`",
+    ]
+
     static func unknown(_ command: String, among names: [String]) -> String? {
         if command.contains(".") || command.contains(":") || command.contains("/") {
             return "name a command: `outrider get \(command)`"
@@ -224,7 +234,7 @@ enum OptionAdvice {
         }
         let lower = ["http", "https", "wget", "fetch"].contains(command) ? "get" : command.lowercased()
         if lower != command, names.contains(lower) { return "there is no command \(command): did you mean \(lower)?" }
-        if command == "version" { return "there is no command version: write --version" }
+        if let remedy = others[lower] { return "there is no command \(command): write \(remedy)" }
         // a later word that is written like the command
         if names.contains(command) { return nil }
         let near = NameSuggestions.of(command, among: names.filter { $0 != "credential-helper" })

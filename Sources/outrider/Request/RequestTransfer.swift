@@ -285,7 +285,7 @@ final class RequestTransfer {
 
     private func end() throws(CommandFailure) -> Step {
         if isFailure, let body {
-            throw CommandFailure(code: 14, "\(lastURL(in: body.response)) answered with status \(body.status)")
+            throw CommandFailure(code: 14, "\(lastURL(in: body.response)) responded with status \(body.status)")
         }
         isWhole = true
         if output.tells { tellMethod() }

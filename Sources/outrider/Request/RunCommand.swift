@@ -13,9 +13,9 @@ struct RunCommand: ParsableCommand {
               outrider run wolves.http
               outrider run wolves.http --name create --variable host=http://localhost:8080
 
-            The format is that of the REST Client of VS Code and of kulala: ### between requests, @name = value for variables,
-            {{name}}, {{$timestamp}}, {{$guid}}, {{$randomInt 1 9}} and {{$processEnv NAME}} in texts, `< file` for a body.
-            A request named by `# @name login` gives later ones {{login.response.body.$.token}} and
+            The format is that of the REST Client of VS Code and of kulala: ### between requests, @name = value for variables, \
+            {{name}}, {{$timestamp}}, {{$guid}}, {{$randomInt 1 9}} and {{$processEnv NAME}} in texts, `< file` for a body. \
+            A request named by `# @name login` gives later ones {{login.response.body.$.token}} and \
             {{login.response.headers.Location}}. The options hold for each request. Scripts are refused.
 
             The first failure ends the run; its exit status is that of `outrider get`.

@@ -20,7 +20,7 @@ struct ConfigCommand: ParsableCommand {
               proxy: http://proxy.example:3128
               timeout-total: 600
 
-            A flag wins over a variable named OUTRIDER_…, that over the file, the file over other variables (SSL_CERT_FILE).
+            A flag wins over a variable named OUTRIDER_…, that over the file, the file over other variables (SSL_CERT_FILE). \
             A running service keeps its settings: `outrider restart` reads the file again.
             """)
 

@@ -56,6 +56,8 @@ def test_an_option_of_curl_that_does_not_exist_names_its_replacement(command, op
         ([":8080/x"], "outrider get :8080/x"), (["downlod"], "download"), (["frobnicate"], "--help"),
         (["help", "gett"], "did you mean get"), (["localhost:8080/x"], "`outrider get localhost:8080/x`"),
         (["version"], "--version"), (["-V"], "--version"), (["curl", URL], "outrider import 'curl"),
+        (["upload", URL], "write `outrider put -T FILE URL`"), (["ws", URL], "write `outrider websocket URL`"),
+        (["session", "list"], "--jar NAME"), (["start"], "outrider get-socket"), (["OPTIONS", URL], "-X OPTIONS"),
         (["http", URL], "did you mean get?"), (["GET", URL], "did you mean get?"), (["wget", URL], "did you mean get?"),
         (["-X", "POST", URL], "`outrider get -X"), (["--include", URL], "`outrider get --include"),
     ],

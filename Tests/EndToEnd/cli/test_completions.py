@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""The words that bash and zsh offer behind `outrider help`, and the options that fish offers."""
+"""The words that bash and zsh offer behind `outrider help`, and the options and methods that shells offer."""
 
+import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import contract
 import pytest
@@ -30,13 +32,23 @@ def script(tmp_path):
     return script
 
 
+@pytest.fixture
+def path(tmp_path):
+    """An environment whose `outrider` is the binary: the scripts ask that for its methods."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/outrider").symlink_to(Path(contract.binary()).resolve())
+    return {**os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
+
+
 @pytest.mark.parametrize(
     ("words", "offered"),
-    [(["help", "coo"], ["cookies"]), (["help", "cookies", "ex"], ["explain", "export"]), (["help", "get", ""], [])],
+    [(["help", "coo"], ["cookies"]), (["help", "cookies", "ex"], ["explain", "export"]), (["help", "get", ""], []),
+     (["call", "data.s"], ["data.send", "data.start"]), (["describe", "response.sa"], ["response.save"])],
     ids=str)
-def test_bash_offers_the_commands_that_help_explains(script, words, offered):
+def test_bash_offers_commands_and_methods(script, path, words, offered):
     done = subprocess.run(
-        ["bash", "-c", BASH, script("bash"), *words], capture_output=True, text=True, timeout=LONG, check=True)
+        ["bash", "-c", BASH, script("bash"), *words], env=path, capture_output=True, text=True, timeout=LONG,
+        check=True)
     assert [word for word in done.stdout.split("\n") if word and not word.startswith("-")] == offered
 
 
@@ -53,10 +65,10 @@ def test_the_script_for_zsh_offers_the_commands_that_help_explains(script):
 @pytest.mark.parametrize(
     ("line", "offered"),
     [("get --out", ["--output", "--output-dir"]), ("get -o x http://a.example/ --no-lo", ["--no-location"]),
-     ("cookies exp", ["explain", "export"]), ("call --st", ["--stdio"])],
+     ("cookies exp", ["explain", "export"]), ("call --st", ["--stdio"]), ("call data.se", ["data.send"])],
     ids=str)
-def test_fish_offers_options_in_seconds_and_not_in_minutes(script, line, offered):
+def test_fish_offers_options_in_seconds_and_not_in_minutes(script, path, line, offered):
     """The script of the parser tries the unfinished word with every option of every command."""
     ask = f"source {script('fish')}; complete -C 'outrider {line}'"
-    done = subprocess.run(["fish", "-c", ask], capture_output=True, text=True, timeout=LONG, check=True)
+    done = subprocess.run(["fish", "-c", ask], capture_output=True, text=True, timeout=LONG, check=True, env=path)
     assert [word.split("\t")[0] for word in done.stdout.splitlines()] == offered, done.stderr

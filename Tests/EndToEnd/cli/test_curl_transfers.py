@@ -215,8 +215,8 @@ def test_a_query_that_a_redirect_names_is_not_told(run, home):
     assert home.seen[-1]["path"] == f"/echo{secret}"
     # that of the user is
     failing = home.url("/fails/9/404")
-    refused(run("get", "-f", f"{failing}?a=b"), 14, "/404?a=b answered with")
-    assert "s3cret" not in refused(run("get", "-f", home.url(f"/to/302?{failing}{secret}")), 14, "/404?… answered")
+    refused(run("get", "-f", f"{failing}?a=b"), 14, "/404?a=b responded with")
+    assert "s3cret" not in refused(run("get", "-f", home.url(f"/to/302?{failing}{secret}")), 14, "/404?… responded")
 
 
 KEY, SECRET = "AKIDEXAMPLE", "wJalrXUtnFEMI+bPx:RfiCY"
