@@ -31,7 +31,7 @@ OUTPUTS = {
     "schema/openrpc.json": lambda sources, document: writers.readable(document),
     **tables.OUTPUTS,
     "Sources/OutriderMethods/Events/MonitorTopics.swift": lambda sources, document: writers.swift_topics(sources),
-    "clients/python/src/outrider/_schema.py": lambda sources, document: writers.python(sources),
+    "clients/python/tests/contract_tables.py": lambda sources, document: writers.python(sources),
     "clients/python/src/outrider/_protocol/exceptions.py": lambda sources, document: raised.python(sources),
 }
 NODE_KEYS = {

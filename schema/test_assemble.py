@@ -50,7 +50,7 @@ def test_check_writes_nothing_and_names_what_is_stale(copy):
 def test_the_same_sources_give_the_same_bytes(copy):
     assert assemble(copy) == (0, "")
     pages = ["../docs/reference/%s.md" % name for name in ("README", "data", "types", "errors", "settings")]
-    names = ["openrpc.json", *pages, "../clients/python/src/outrider/_schema.py"]
+    names = ["openrpc.json", *pages, "../clients/python/tests/contract_tables.py"]
     for name in [*names, "../Sources/OutriderMethods/LockedMembers.swift"]:
         assert (copy / name).read_bytes() == (SCHEMA / name).read_bytes()
 
@@ -69,7 +69,7 @@ def test_a_page_of_a_former_namespace_is_deleted(copy):
 def test_the_python_tables_can_be_read(copy):
     assemble(copy)
     tables = {}
-    exec((copy / "../clients/python/src/outrider/_schema.py").read_text("utf-8"), tables)
+    exec((copy / "../clients/python/tests/contract_tables.py").read_text("utf-8"), tables)
     assert tables["METHODS"]["stream.credit"] == (("bytes", "stream"), ())
     assert tables["ERRORS"][-32602] == ("invalidParams", None)
     assert tables["ERRORS"][1402] == ("sessionTaskFailed", "refused")

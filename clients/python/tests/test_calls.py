@@ -244,7 +244,7 @@ def test_params_as_text_go_before_the_fragment() -> None:
         ({"auth": {"digest": "u"}}, TypeError, "a tuple of user name and password"),
         ({"file": 7}, TypeError, "file must be a string, not int"),
         ({"content_type": "text/plain"}, TypeError, "content_type needs one of"),
-        ({"auth": "user:password"}, TypeError, 'auth must be a tuple of .*, {"bearer": token}, or a credential'),
+        ({"auth": "user:password"}, TypeError, 'auth must be a tuple of .*, {"oauth": name}, or a credential'),
         ({"auth": ("a:b", "c")}, ValueError, "colon"),
         ({"auth": ("a", None)}, TypeError, "the password in auth"),
         ({"auth": {"digest": ("a", 1)}}, TypeError, "the password in auth"),

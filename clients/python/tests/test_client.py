@@ -117,7 +117,7 @@ def test_a_head_has_no_body(client: Client, origin: str) -> None:
 def test_a_status_is_an_error_only_when_asked(client: Client, origin: str) -> None:
     r = client.get(f"{origin}/status/404")
     assert r.status == 404 and not r.ok and r.error is None
-    r.raise_for_error()
+    assert r.raise_for_error() is r
     with pytest.raises(outrider.StatusError, match="404") as caught:
         r.raise_for_status()
     assert caught.value.response is r and caught.value.code == 1600 and not caught.value.retryable

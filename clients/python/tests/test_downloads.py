@@ -11,9 +11,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import contract_tables
 import outrider
 import pytest
-from outrider import AsyncClient, Client, _schema
+from outrider import AsyncClient, Client
 from outrider._protocol.parameters import Defaults
 from outrider._resources import downloads as _downloads
 from outrider._sync.transfers import Downloads
@@ -175,7 +176,7 @@ def test_parameters_are_those_of_the_protocol() -> None:
         "replace": True, "create_directories": True, "directory": "/d", "filename": "f",
     }  # fmt: skip
     built = json.loads(_downloads.build_download("http://h/", None, options, Defaults()).text("progress"))
-    _, known = _schema.METHODS["download.send"]
+    _, known = contract_tables.METHODS["download.send"]
     assert set(built) <= {"url", *known}
     assert built["destination"] == {"directory": "/d", "filename": "f", "replace": True, "createDirectories": True}
     assert built["resume"] is False and built["events"] == ["progress"] and "serialize" not in built

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import signal
 import socket
 import threading
@@ -19,9 +20,11 @@ pytest.importorskip("requests")
 import requests
 from outrider import Client
 from outrider._dropins.calls import Reader
-from outrider.requests import Adapter
-from peers import CHUNKED, Scripted, chunk, request_head, until
+from outrider.requests import Adapter, install
+from peers import CHUNKED, Scripted, chunk, request_head, until, whole_request
+from requests.adapters import HTTPAdapter
 from urllib3.response import GzipDecoder
+from urllib3.util import Retry
 
 
 def test_single_bytes_of_a_stream_are_no_calls_of_their_own(
@@ -145,12 +148,77 @@ def test_docker_reads_chunk_by_chunk_and_shuts_the_socket(
     assert reader._fp.fp is None and reader._fp.chunk_left == 0 and reader.read() == b""
 
 
-def test_libraries_that_make_their_sessions_get_the_adapter(
-    service: str, origin: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(requests.sessions, "HTTPAdapter", lambda: Adapter(socket=service))
+@pytest.fixture
+def installed(service: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every session of this process goes through the service."""
+    monkeypatch.setattr(HTTPAdapter, "send", HTTPAdapter.send)
+    install(socket=service)
+
+
+@pytest.mark.usefixtures("installed")
+def test_libraries_that_make_their_sessions_go_through_the_service(origin: str) -> None:
     response = requests.get(f"{origin}/redirect/2", timeout=20)
     assert response.ok and len(response.history) == 2 and isinstance(response.connection, Adapter)
+    with requests.Session() as session:
+        session.mount("http://", HTTPAdapter(pool_connections=2))
+        assert isinstance(session.get(f"{origin}/json").connection, Adapter)
+
+
+@pytest.mark.usefixtures("installed")
+def test_an_adapter_that_connects_in_another_way_keeps_that_way(origin: str) -> None:
+    class Other(HTTPAdapter):
+        def init_poolmanager(self, *values: Any, **named: Any) -> None:
+            super().init_poolmanager(*values, **named)  # type: ignore[no-untyped-call, unused-ignore]
+
+    with requests.Session() as session:
+        session.mount("http://", Other())
+        assert isinstance(session.get(f"{origin}/json").connection, Other)
+
+
+RETRIES: dict[str, tuple[Retry, str, list[bytes]]] = {
+    "a status, then success": (Retry(3, status_forcelist=[503]), "GET", [b"503", b"503", b"200"]),
+    "a status, too often": (Retry(1, status_forcelist=[503]), "GET", [b"503", b"503", b"200"]),
+    "the last response": (Retry(1, status_forcelist=[503], raise_on_status=False), "GET", [b"503", b"503", b"200"]),
+    "a POST": (Retry(3, status_forcelist=[503]), "POST", [b"503", b"200"]),
+    "a POST that may be repeated": (
+        Retry(3, status_forcelist=[503], allowed_methods=None), "POST", [b"503", b"200"],
+    ),
+    "a lost connection": (Retry(2), "GET", [b"", b"", b"200"]),
+    "connections lost too often": (Retry(1), "GET", [b"", b"", b"200"]),
+    "no retry": (Retry(0, read=False), "GET", [b"", b"200"]),
+    "Retry-After": (Retry(1), "GET", [b"429", b"200"]),
+}
+
+
+@pytest.mark.parametrize("name", RETRIES)
+def test_retries_of_an_adapter_apply_as_in_urllib3(
+    service: str, scripted: Callable[..., Scripted], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """The bodies of retried requests, their number, and the outcome."""
+    retries, method, replies = RETRIES[name]
+
+    def outcome() -> tuple[str, list[bytes]]:
+        bodies: list[bytes] = []
+
+        def talk(stream: socket.socket) -> None:
+            bodies.append(whole_request(stream).partition(b"\r\n\r\n")[2])
+            if status := replies[len(bodies) - 1]:
+                stream.sendall(
+                    b"HTTP/1.1 %s x\r\nRetry-After: 0\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx" % status
+                )
+
+        with requests.Session() as session:
+            session.mount("http://", HTTPAdapter(max_retries=retries))
+            try:
+                response = session.request(method, scripted(talk).url, data=io.BytesIO(b"abc"), timeout=20)
+            except requests.RequestException as problem:
+                return f"{type(problem).__name__} {type(problem.args[0]).__name__}", bodies
+            return f"{response.status_code} {response.text}", bodies
+
+    native = outcome()
+    monkeypatch.setattr(HTTPAdapter, "send", HTTPAdapter.send)
+    install(socket=service)
+    assert outcome() == native
 
 
 def test_a_body_of_known_length_is_not_chunked(session: requests.Session, origin: str) -> None:

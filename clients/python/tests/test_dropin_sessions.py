@@ -23,22 +23,17 @@ def sessions(client: outrider.Client) -> list[str]:
     return [one["session"] for one in client.call("session.list")["sessions"]]
 
 
-def test_threads_that_begin_at_the_same_time_share_a_session(
-    client: outrider.Client, origin: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_that_begin_at_the_same_time_share_a_session(client: outrider.Client, origin: str) -> None:
     before, count = sessions(client), 4
-    barrier, real = threading.Barrier(count), client.invoke
-
-    def invoke(name: str, *given: Any, **options: Any) -> Any:
-        result = real(name, *given, **options)
-        if name == "session.create":
-            barrier.wait(20)
-        return result
-
-    monkeypatch.setattr(client, "invoke", invoke)
+    barrier = threading.Barrier(count)
     with httpx.Client(transport=Transport(client)) as program, ThreadPoolExecutor(count) as pool:
+
+        def get(url: str) -> httpx.Response:
+            barrier.wait(20)
+            return program.get(url)
+
         for _ in range(2):
-            assert all(r.status_code == 200 for r in pool.map(program.get, [f"{origin}/json"] * count))
+            assert all(r.status_code == 200 for r in pool.map(get, [f"{origin}/json"] * count))
             until(lambda: len(sessions(client)) == len(before) + 1)
             [own] = set(sessions(client)) - set(before)
             # after that the service does not know the session any more, as after its restart
@@ -67,6 +62,26 @@ def test_tasks_that_begin_at_the_same_time_share_a_session(service: str, origin:
                     [one] = await asyncio.wait_for(settle(1), 20)
                     await shared.call("session.close", session=one)
             await asyncio.wait_for(settle(0), 20)
+
+    asyncio.run(main())
+
+
+def test_the_end_of_a_transport_ends_its_session_although_a_cancelled_task_holds_it(service: str, origin: str) -> None:
+    async def main() -> None:
+        async with outrider.AsyncClient(socket=service) as shared:
+
+            async def settle(count: int) -> None:
+                while len((await shared.call("session.list"))["sessions"]) != count:
+                    await asyncio.sleep(0.01)
+
+            before = len((await shared.call("session.list"))["sessions"])
+            async with httpx.AsyncClient(transport=AsyncTransport(shared)) as program:
+                task = asyncio.ensure_future(program.get(f"{origin}/delay/30"))
+                await settle(before + 1)
+                task.cancel()
+                [held] = await asyncio.gather(task, return_exceptions=True)
+            await asyncio.wait_for(settle(before), 20)
+            assert isinstance(held, asyncio.CancelledError)
 
     asyncio.run(main())
 

@@ -83,3 +83,33 @@ def test_the_arguments_of_functions_have_public_classes() -> None:
 
     for shape, _ in KINDS.values():
         assert getattr(outrider, shape.__name__) is shape  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [("retries", "retry"), ("content", "data"), ("hooks", "session.validator"), ("transport", "outrider.testing")],
+)
+def test_an_option_of_requests_or_httpx_names_its_replacement(name: str, remedy: str) -> None:
+    with pytest.raises(TypeError, match=f"; .*{remedy}"):
+        Client(**{name: True})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=f"; .*{remedy}"):
+        Client().session(**{name: True})
+
+
+@pytest.mark.parametrize("name", ["auth", "headers", "verify"])
+def test_an_attribute_of_another_session_is_refused_and_not_without_effect(client: Client, name: str) -> None:
+    for holder in (client, client.session()):
+        with pytest.raises(AttributeError, match=f"give {name}= to the client"):
+            setattr(holder, name, ("ada", "s3cret"))
+        with pytest.raises(AttributeError, match=f"give {name}= to the client"):
+            getattr(holder, name)
+
+
+def test_an_exception_of_requests_names_its_replacement() -> None:
+    with pytest.raises(AttributeError, match="use ConnectError"):
+        assert outrider.ConnectionError  # type: ignore[attr-defined]
+
+
+def test_iter_content_is_iter_bytes(client: Client, origin: str) -> None:
+    pieces = list(client.get(f"{origin}/bytes/1000").iter_content(chunk_size=300))
+    assert list(map(len, pieces)) == [300, 300, 300, 100]

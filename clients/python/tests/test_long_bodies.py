@@ -8,6 +8,7 @@ import asyncio
 import io
 import os
 import socket
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -80,9 +81,11 @@ def test_a_long_body_is_sent_in_pieces(
     assert len(seen["body"].encode()) == (length or SIZE)
 
 
-@pytest.mark.parametrize("data", [OCTETS, bytearray(OCTETS)], ids=["bytes", "bytearray"])
+@pytest.mark.parametrize(
+    "data", [OCTETS, bytearray(OCTETS), memoryview(OCTETS), TEXT], ids=["bytes", "bytearray", "view", "text"]
+)
 def test_long_bytes_are_not_put_into_a_message_first(
-    client: Client, origin: str, monkeypatch: pytest.MonkeyPatch, data: bytes
+    client: Client, origin: str, monkeypatch: pytest.MonkeyPatch, data: Any
 ) -> None:
     """That took four times their memory."""
     monkeypatch.setattr("outrider._sync.client.build", None)
@@ -90,6 +93,29 @@ def test_long_bytes_are_not_put_into_a_message_first(
     assert len(seen["body"]) == int(dict(seen["headers"])["Content-Length"]) == SIZE
     with pytest.raises(TypeError, match="json"):
         client.post(f"{origin}/echo", data=data, json={})
+
+
+@pytest.mark.parametrize(
+    "given, most", [({"files": {"f": OCTETS}}, 0.5), ({"json": [TEXT]}, 2.5)], ids=["form", "json"]
+)
+def test_a_long_body_takes_no_more_memory_than_its_text(
+    client: Client, origin: str, given: dict[str, Any], most: float
+) -> None:
+    client.get(f"{origin}/json")
+    tracemalloc.start()
+    try:
+        assert client.post(f"{origin}/status/204", timeout=60, **given).status == 204
+        assert tracemalloc.get_traced_memory()[1] < most * SIZE
+    finally:
+        tracemalloc.stop()
+
+
+def test_half_of_a_surrogate_pair_in_a_long_text_is_named(client: Client, origin: str) -> None:
+    for text in ("\ud800", "\ud800" + TEXT):
+        with pytest.raises(outrider.InvalidCall, match=r"cannot be written as JSON: /data: .*lone surrogate"):
+            client.post(f"{origin}/echo", data=text)
+    with pytest.raises(outrider.InvalidCall, match=r"cannot be written as JSON: /files/0/text: .*lone surrogate"):
+        client.post(f"{origin}/echo", data={"a": "\ud800"}, files={"f": OCTETS})
 
 
 def test_a_short_readable_body_comes_with_its_length(client: Client, origin: str) -> None:

@@ -30,6 +30,23 @@ def names(client: Client) -> list[Any]:
     return [one.get("name") for one in client.call("session.list")["sessions"]]
 
 
+def test_a_session_that_a_signal_handler_makes_meanwhile_is_the_only_one(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, before = client.session(), len(names(client))
+    create, made = session._create, []
+
+    def interrupted(connection: Any) -> Any:
+        monkeypatch.undo()
+        made.append(session.handle)
+        return create(connection)
+
+    monkeypatch.setattr(session, "_create", interrupted)
+    made.append(session.handle)
+    assert made[0] == made[1]
+    until(lambda: len(names(client)) == before + 1)
+
+
 def test_a_signal_handler_does_not_wait_for_a_session_that_another_thread_makes(client: Client) -> None:
     session, main, found = client.session(), threading.get_ident(), []
     client.info()

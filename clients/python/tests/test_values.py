@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -185,6 +186,20 @@ def test_a_path_may_begin_with_the_home(
     assert client.get(f"{origin}/json").save("~/kept") == str(tmp_path / "kept") and (tmp_path / "kept").exists()
     with pytest.raises(outrider.RequestError, match=f"{tmp_path}/none"):
         client.post(f"{origin}/echo", file="~/none")
+
+
+def test_a_descriptor_in_a_path_is_one_of_this_program(client: Client, origin: str, tmp_path: Path) -> None:
+    (tmp_path / "sent.txt").write_text("wolf")
+    with open(tmp_path / "sent.txt", "rb") as file:
+        for place in (f"/dev/fd/{file.fileno()}", f"/proc/self/fd/{file.fileno()}"):
+            assert client.upload(f"{origin}/echo", place).json()["body"] == "wolf"
+            assert "wolf" in client.post(f"{origin}/echo", files={"f": Path(place)}).text
+            with open(place, "rb") as again:
+                assert client.post(f"{origin}/echo", data=again).json()["body"] == "wolf"
+    reader, writer = os.pipe()
+    refusal = pytest.raises(outrider.RequestError, match=r"is not a regular file .*as a stream")
+    with open(reader, "rb"), open(writer, "wb"), refusal:
+        client.upload(f"{origin}/echo", f"/dev/fd/{reader}")
 
 
 @pytest.mark.parametrize("text", ["[" + "1," * 50_000 + "2]", "[" + "1," * 50_000])

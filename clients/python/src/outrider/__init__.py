@@ -62,7 +62,10 @@ def __getattr__(name: str) -> object:
             found: object = getattr(__import__(f"{__name__}.{module}", fromlist=(name,)), name)
             globals()[name] = found
             return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ._protocol.habits import NAMES
+
+    hint = f"; use {NAMES[name]}" if name in NAMES else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:

@@ -16,15 +16,12 @@ from __future__ import annotations
 
 import os
 import pickle
-from typing import Any, cast
+from typing import Any
 
 import certifi
 import requests
-from requests.adapters import BaseAdapter
-from requests.cookies import extract_cookies_to_jar
-from requests.structures import CaseInsensitiveDict
-from requests.utils import get_encoding_from_headers, select_proxy
-from urllib3 import HTTPResponse
+from requests.adapters import BaseAdapter, HTTPAdapter
+from requests.utils import select_proxy
 from urllib3.exceptions import (
     ConnectTimeoutError,
     MaxRetryError,
@@ -39,6 +36,7 @@ from urllib3.util import Timeout
 from ._dropins.blocking import Body, Link
 from ._dropins.exchanges import INLINE, Full, Head, Settings, Unsupported, limits
 from ._dropins.raw import SERVICE, Raw
+from ._dropins.retrying import retried
 from ._protocol import exceptions as errors
 from ._protocol.frames import in_base64
 from ._protocol.access import identity, roots
@@ -46,7 +44,7 @@ from ._protocol.hints import Iterator, Mapping, NoReturn
 from ._resources.feeding import LONGEST, PIECE, octets
 from ._sync.client import Client as _Client
 
-__all__ = ["Adapter", "UnsupportedOption"]
+__all__ = ["Adapter", "UnsupportedOption", "install"]
 
 _PATIENCE = 60.0
 """Seconds that a request with ``stream=True`` waits while too many others have unread bodies."""
@@ -116,7 +114,9 @@ class Adapter(BaseAdapter):
         except errors.OutriderError as problem:
             raise _raised(problem, request) from problem
         body = Body(lease, result, times[1], place)
-        return self.build_response(request, Raw(Head(result), body, request.method or "GET", request.url or ""))
+        raw = Raw(Head(result), body, request.method or "GET", request.url or "")
+        response: requests.Response = self.build_response(request, raw)
+        return response
 
     def _params(
         self, request: requests.PreparedRequest, stream: bool, times: tuple[float | None, float | None],
@@ -128,19 +128,8 @@ class Adapter(BaseAdapter):
         fields = list(_fields(request.headers, proxied=proxy is not None))
         return {**self._settings.params(method, url, fields, limits(*times), proxy, stream), **trust}
 
-    def build_response(self, request: requests.PreparedRequest, raw: HTTPResponse) -> requests.Response:
-        """The response of requests for a response of urllib3; as in ``requests.adapters.HTTPAdapter``."""
-        response = requests.Response()
-        response.status_code = raw.status
-        response.headers = CaseInsensitiveDict(raw.headers)
-        response.encoding = get_encoding_from_headers(response.headers)
-        response.raw = raw
-        response.reason = raw.reason or ""
-        response.url = request.url or ""
-        extract_cookies_to_jar(response.cookies, request, raw)
-        response.request = request
-        response.connection = cast(Any, self)
-        return response
+    # requests itself makes its response of one of urllib3
+    build_response: Any = HTTPAdapter.build_response
 
     def close(self) -> None:
         """Ends the adapter's own connection to the service; a later request opens a new connection."""
@@ -159,6 +148,32 @@ class Adapter(BaseAdapter):
 
     def __repr__(self) -> str:
         return f"<outrider.requests.Adapter of {self._link.given or self._settings.socket or 'the service'}>"
+
+
+_WAYS = (
+    "build_connection_pool_key_attributes", "build_response", "cert_verify", "get_connection",
+    "get_connection_with_tls_context", "init_poolmanager", "proxy_manager_for", "request_url",
+)
+"""The methods of ``HTTPAdapter`` that a class overrides to connect in another way, as to a Unix socket."""
+
+
+def install(**options: Any) -> None:
+    """Sends the requests of every session of this process through the service, with the options of :class:`Adapter`.
+
+    For libraries that make their sessions themselves, also with an ``HTTPAdapter`` of their own: its ``max_retries``
+    apply. Adapters of classes that connect in another way keep that way.
+    """
+    ours, native = Adapter(**options), HTTPAdapter.send
+
+    def send(
+        adapter: HTTPAdapter, request: requests.PreparedRequest, *values: Any, **named: Any
+    ) -> requests.Response:
+        if any(getattr(type(adapter), way, None) is not getattr(HTTPAdapter, way, None) for way in _WAYS):
+            return native(adapter, request, *values, **named)
+        adapter.add_headers(request, **named)
+        return retried(adapter.max_retries, request, lambda: ours.send(request, *values, **named))
+
+    HTTPAdapter.send = send  # type: ignore[assignment, method-assign, unused-ignore]
 
 
 # What goes to the service

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import socket as sockets
+from contextlib import suppress
 from typing import cast
 
 from .._connection.pending import Room
@@ -82,6 +83,55 @@ class AsyncPipe:
                 loop.remove_reader(self._socket)
         self._wake()
         self._socket.close()
+
+
+class AsyncRawBody:
+    """The bytes of a body to the service. A connection that is closed before ``finish`` has returned true ends the
+    request."""
+
+    def __init__(self, made: sockets.socket) -> None:
+        self._socket = made
+
+    async def write(self, piece: memoryview, wait: float) -> int:
+        """Sends the first bytes, and returns how many; 0 if the service takes nothing for ``wait`` seconds.
+
+        Raises :class:`BrokenPipeError` or :class:`ConnectionResetError` if the service takes no more.
+        """
+        loop = asyncio.get_running_loop()
+        await self._is_ready(wait, loop.add_writer, loop.remove_writer)
+        # a socket is ready when most of its buffer is free, and a slow server may not free so much in time
+        with suppress(BlockingIOError):
+            return self._socket.send(piece)
+        return 0
+
+    async def finish(self, wait: float) -> bool:
+        """Ends the body. Returns whether the service has taken all of it, after ``wait`` seconds at most."""
+        self._socket.shutdown(sockets.SHUT_WR)
+        loop = asyncio.get_running_loop()
+        return await self._is_ready(wait, loop.add_reader, loop.remove_reader)
+
+    async def _is_ready(self, wait: float, add: Callable[..., Any], remove: Callable[..., Any]) -> bool:
+        ready = asyncio.get_running_loop().create_future()
+
+        def wake() -> None:
+            if not ready.done():
+                ready.set_result(None)
+
+        add(self._socket, wake)
+        try:
+            return bool((await asyncio.wait((ready,), timeout=wait))[0])
+        finally:
+            remove(self._socket)
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self._socket.close()
+
+
+async def open_raw_body(path: str, stream: str) -> AsyncRawBody:
+    """A connection for the bytes of a body."""
+    made, _ = await attach(path, call_frame(1, "stream.attach", encode({"stream": stream, "direction": "write"})))
+    return AsyncRawBody(made)
 
 
 async def attach(path: str, frame: bytes) -> tuple[sockets.socket, bytes]:

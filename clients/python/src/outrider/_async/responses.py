@@ -8,7 +8,7 @@ import os
 
 from .._protocol.exceptions import HandleError, InvalidCall
 from .._protocol.hints import Any, AsyncIterator, Awaitable, Callable, Iterable
-from .._resources.reading import CHUNK, PATIENCE, WHOLE, Reading, checked_size, cut, piece_of, pieces
+from .._resources.reading import PATIENCE, PIECE, WHOLE, Reading, checked_size, cut, piece_of, pieces
 from .._resources.responses import ResponseData
 from .ends import AsyncClosing, end_by
 
@@ -49,7 +49,7 @@ class AsyncResponse(ResponseData, AsyncClosing):
     def _fetched(self) -> bytes:  # async
         raise RuntimeError("this body has not been read: await r.read() first")  # async
 
-    def iter_bytes(self, chunk_size: int = CHUNK) -> AsyncIterator[bytes]:
+    def iter_bytes(self, chunk_size: int = PIECE) -> AsyncIterator[bytes]:
         """The body in pieces of ``chunk_size`` bytes (the last may be shorter), without holding the whole body.
 
         With ``body_to="stream"``: on arrival, in pieces of any length up to that.
@@ -92,6 +92,9 @@ class AsyncResponse(ResponseData, AsyncClosing):
             self._pipe = await open_pipe(path, reading, end_check(reading, self._call, self._declared))
         return self._pipe
 
+    iter_content = iter_bytes
+    """As in requests; there the pieces have one byte without ``chunk_size``."""
+
     def iter_lines(self) -> AsyncIterator[str]:
         """The body as lines without their ends, without holding the whole body, in the charset of :attr:`text`."""
         from .._resources.lines import LineSplitter
@@ -117,7 +120,7 @@ class AsyncResponse(ResponseData, AsyncClosing):
         The file appears whole or not at all.
         """
         from .._protocol.arguments import absolute
-        from .._resources.saving import save_error, whole_file, write_file
+        from .._resources.saving import save_error, whole_file
 
         target = absolute(path)
         if self._stored is not None and self._content is None:
@@ -126,14 +129,12 @@ class AsyncResponse(ResponseData, AsyncClosing):
                 await self._call("response.save", params)
             except InvalidCall as problem:
                 raise save_error(problem, target) from None
-        elif self._content is None and self._flow() is not None:
-            with whole_file(target, replace) as file:
-                async for piece in self.iter_bytes():
-                    file.write(piece)
+            return target
+        with whole_file(target, replace) as file:
+            async for piece in self.iter_bytes():
+                file.write(piece)
+        if self._content is None and self._flow() is not None:
             await self.close()
-        else:
-            write_file(target, await self.read(), replace)  # async
-            # sync: write_file(target, self.content, replace)
         return target
 
     async def close(self) -> None:

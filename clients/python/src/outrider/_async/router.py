@@ -102,9 +102,7 @@ class AsyncRouter:
                 definition.connection = connection
         call = call_of(self._name, endpoint, params, overrides)
         response = AsyncResponse(await self._client._invoke_raw("router.send", call), self._client._invoke_raw)
-        if self._check:
-            response.raise_for_error()
-        return response
+        return response.raise_for_error() if self._check else response
 
     def __repr__(self) -> str:
         return f"<AsyncRouter {self._name}>"

@@ -88,7 +88,8 @@ class AsyncSession(AsyncVerbs, Dropped, AsyncClosing):
         self._has_started = False
 
     def _drop(self) -> None:
-        for connection, (handle, _) in () if self._is_known else self._made.items():
+        made, self._made = self._made, {}
+        for connection, (handle, _) in () if self._is_known else made.items():
             self._client._defaults.sessions.pop(handle, None)
             connection.post([("session.close", {"session": handle, "cancel": False})])
         if not (self._is_known or self._has_started):
@@ -172,6 +173,11 @@ class AsyncSession(AsyncVerbs, Dropped, AsyncClosing):
         self._is_known = True
         return await self._handle()
 
+    def _known(self) -> str | None:
+        """The handle on the connection that is open as far as is known, for a caller that repeats a failed call."""
+        connection = self._client._here()
+        return None if connection is None else self._made.get(connection, (None, 0))[0]
+
     async def _handle(self) -> str:
         pauses = iter(PAUSES)
         while True:
@@ -198,7 +204,11 @@ class AsyncSession(AsyncVerbs, Dropped, AsyncClosing):
             raise Unsent(f"the service ({connection.name}) has gone before it made the session")
         made, wanted = self._made.get(connection), len(self._plan.interceptors)
         if made is None:
-            made = self._made[connection] = await self._create(connection)
+            new = await self._create(connection)
+            made = self._made.setdefault(connection, new)
+            if made[0] != new[0]:
+                # a signal handler has made the session meanwhile
+                connection.post([("session.close", {"session": new[0]})])
             for old in [old for old in list(self._making) if old.dead is not None]:
                 self._making.pop(old, None)
                 self._client._defaults.sessions.pop(self._made.pop(old, ("", 0))[0], None)
@@ -214,6 +224,13 @@ class AsyncSession(AsyncVerbs, Dropped, AsyncClosing):
                 self._owner = connection
         self._made[connection] = (made[0], wanted)
         return made[0]
+
+    def _lose(self, handle: str) -> None:
+        """The service does not know the session any more: the next request makes the session again."""
+        for connection, made in list(self._made.items()):
+            if made[0] == handle:
+                self._made.pop(connection, None)
+                self._client._defaults.sessions.pop(handle, None)
 
     def _is_orphan(self) -> bool:
         """Whether the connection on which the service calls the functions has ended; that of a parent is unknown."""
@@ -297,12 +314,8 @@ class AsyncSession(AsyncVerbs, Dropped, AsyncClosing):
     async def start(self, method: str, url: str, **options: Unpack[Options]) -> AsyncRequest:
         """Starts a request of this session and returns at once; see :class:`outrider.AsyncRequest`."""
         own = await self._own(options)
-
-        async def start() -> AsyncRequest:
-            started: AsyncRequest = await self._client.start(method, url, **own)
-            return started
-
-        return await self._starting(start)
+        started: AsyncRequest = await self._starting(lambda: self._client.start(method, url, **own))
+        return started
 
     async def _starting(self, work: Callable[[], Awaitable[Result]]) -> Result:
         if not self._plan.has_functions():

@@ -30,9 +30,7 @@ async def send(client: AsyncCalls, method: str, url: str, options: Mapping[str, 
         await client.invoke("request.forget", {"request": request})
     response = AsyncResponse(result, client._invoke_raw)
     response._follow(client)
-    if built.check:
-        response.raise_for_error()
-    return response
+    return response.raise_for_error() if built.check else response
 
 
 async def shown(
@@ -217,9 +215,7 @@ class AsyncDownloads:
     async def _finished(self, method: str, built: BuiltDownload) -> AsyncResponse:
         result = await self._owner._within(lambda: self._result(method, built))
         response = AsyncResponse(result, self._client._invoke_raw)
-        if built.check:
-            response.raise_for_error()
-        return response
+        return response.raise_for_error() if built.check else response
 
     async def _result(self, method: str, built: BuiltDownload) -> dict[str, Any]:
         client = self._client

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 
+from .._protocol.arguments import FIXED, fixed
 from .._protocol.hints import Any, Awaitable, Callable, Mapping, Unpack
 from .._protocol.parameters import Built, Defaults, Opened
 
@@ -198,3 +199,7 @@ class AsyncVerbs:
         from .._resources.bars import with_body
 
         return await self._send(method, url, with_body(path, options))
+
+
+for _name in FIXED:
+    setattr(AsyncVerbs, _name, fixed(_name))

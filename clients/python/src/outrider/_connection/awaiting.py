@@ -16,15 +16,15 @@ from itertools import count
 from socket import socket as Socket
 from typing import Any, cast
 
-from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone
+from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone, from_error
 from .._protocol.frames import GREETING, Incoming, call_frame, cancel_frame, decode, encode
 from .._protocol.hints import Sequence
 from .._protocol.openings import opens
 from .discovery import is_hung_up
 from .inbox import Inbox
 from .pending import AsyncBatch, LeftOpening, LeftRead, Pending, Room
-from .waiters import CALLED_BACK, batch_frames
-from .wire import IN_FLIGHT, NESTED, UPLOADED, Unsent, late, refused
+from .waiters import CALLED_BACK, batch_frames, late
+from .wire import IN_FLIGHT, NESTED, UPLOADED, Unsent
 
 SPARE = 16
 """The places that batches leave to other calls, such as those of functions that a request of a batch waits for."""
@@ -287,7 +287,7 @@ class AsyncConnection(Room, asyncio.Protocol):
 
     def _refused(self, error: Any) -> None:
         """The service sent an error without an id: the reason why the connection ends."""
-        problem = refused(error)
+        problem = from_error(error)
         if isinstance(problem, LimitError):
             self._refusal = error
         self._die(str(problem))
@@ -341,7 +341,7 @@ class AsyncConnection(Room, asyncio.Protocol):
     def gone(self) -> OutriderError:
         """The exception for waiting calls."""
         if self._refusal is not None:
-            return refused(self._refusal)
+            return from_error(self._refusal)
         named = tuple([pending.method for pending in self._waiting.values()])
         return ServerGone(f"the service ({self.name}) has gone: {self.dead}", in_flight=named)
 

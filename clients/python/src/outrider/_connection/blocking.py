@@ -19,7 +19,6 @@ signal handler may prevent the waking, so a follower also looks by itself, if no
 from __future__ import annotations
 
 import os
-from _socket import MSG_DONTWAIT, MSG_PEEK
 from _socket import socket as Socket
 from _thread import get_ident
 from itertools import count
@@ -30,8 +29,8 @@ from .._protocol.frames import call_frame, cancel_frame, decode, encode
 from .._protocol.hints import Any, Sequence
 from .._protocol.openings import endings, opens
 from .inbox import Inbox
-from .waiters import Batch, Waiter, atomic_acquire, batch_frames
-from .wire import IN_FLIGHT, NESTED, Unsent, Wire, late
+from .waiters import Batch, Waiter, atomic_acquire, batch_frames, late
+from .wire import IN_FLIGHT, NESTED, Unsent, Wire
 
 
 class Connection(Wire):
@@ -41,7 +40,6 @@ class Connection(Wire):
         super().__init__(stream, name)
         self.inbox = inbox
         self._next = count(1).__next__
-        self._waiting: dict[int, Waiter] = {}
         self._handed = 0
         # the reads of streams that an exception interrupted, by their streams
         self._left: dict[str, tuple[int, Waiter]] = {}
@@ -346,15 +344,6 @@ class Connection(Wire):
     def _waiter_that_left(self, number: Any) -> Waiter | None:
         return next((waiter for one, waiter in list(self._left.values()) if one == number), None)
 
-    def _overhear(self) -> None:
-        try:
-            heard = self._stream.recv(1 << 16, MSG_DONTWAIT | MSG_PEEK)
-            for number, message in self._incoming.copy().take(b"".join([*self._stash, heard])):
-                if number is None and "error" in message:
-                    self._refused(message["error"])
-        except (OSError, ProtocolError):
-            pass
-
     # Ends
 
     def _appoint(self) -> None:
@@ -364,10 +353,6 @@ class Connection(Wire):
                 waiter.wake()
                 return
 
-    def _in_flight(self) -> list[str]:
-        return [waiter.method for waiter in list(self._waiting.values()) if waiter.method]
-
     def _ended(self) -> None:
-        for waiter in list(self._waiting.values()):
-            waiter.wake()
+        super()._ended()
         self.inbox.closed()

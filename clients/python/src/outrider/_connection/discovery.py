@@ -161,20 +161,18 @@ def start(path: str) -> str:
     # Files in memory and not pipes: the service may hold them open for as long as it lives.
     with open(os.memfd_create("stdout"), "w+b") as out, open(os.memfd_create("stderr"), "w+b") as err:
         try:
-            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+            ended = subprocess.run(
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, timeout=START_SECONDS, check=False
+            )
         except OSError as problem:
             raise ServerNotFound(f"{command[0]} cannot be run: {problem.strerror}") from None
-        try:
-            status = child.wait(START_SECONDS)
         except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
             raise ServerNotFound(
                 f"{' '.join(command)} did not end within {START_SECONDS:g} seconds; run it by hand to see why"
             ) from None
         printed, said = _text_of(out), _text_of(err)
-    if status != 0 or not printed:
-        raise ServerNotFound(f"{' '.join(command)} failed: {said or f'exit status {status}'}")
+    if ended.returncode != 0 or not printed:
+        raise ServerNotFound(f"{' '.join(command)} failed: {said or f'exit status {ended.returncode}'}")
     return _announced(printed.splitlines()[-1])
 
 
@@ -197,11 +195,6 @@ def _announced(line: str) -> str:
             " install the client that came with the service"
         )
     return told["socket"]  # type: ignore[no-any-return]
-
-
-def stdio_command() -> list[str]:
-    """The command of a client's own service."""
-    return [_required_binary("stdio=True needs the service's executable"), "serve", "--stdio"]
 
 
 def spawn(command: Sequence[str]) -> tuple[Socket, Popen[bytes]]:
@@ -237,7 +230,8 @@ def reach(
 ) -> tuple[Socket, str, Popen[bytes] | None]:
     """The connection that a client's arguments ask for, its name for messages, and the child process, if any."""
     if stdio or command is not None:
-        words = list(command) if command is not None else stdio_command()
+        needed = "stdio=True needs the service's executable"
+        words = [_required_binary(needed), "serve", "--stdio"] if command is None else list(command)
         stream, child = spawn(words)
         return stream, " ".join(words), child
     if socket is None:

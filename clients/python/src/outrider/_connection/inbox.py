@@ -30,6 +30,10 @@ class Inbox:
         """Whether this thread runs a function that the service has called."""
         return False
 
+    def waiting(self) -> int:
+        """How many callbacks wait for a thread, or run beside the thread of the functions."""
+        return 0
+
     def unasked(self, connection: Any, message: Any) -> bytes:
         """Takes an event or a callback; returns the refusal of a callback that no function replies to."""
         name, params, number = message["method"], message.get("params"), message.get("id")

@@ -8,8 +8,9 @@ import os
 from _thread import TIMEOUT_MAX, LockType, RLock, allocate_lock, get_ident
 from time import monotonic, sleep
 
+from .._protocol.exceptions import RequestTimeout
 from .._protocol.frames import quote
-from .._protocol.hints import Any, Callable, Iterator, Sequence
+from .._protocol.hints import Any, Iterator, Sequence
 
 CALLED_BACK = 56
 """The most requests of sessions with functions at a time. Requests of functions have the rest of the 64 places."""
@@ -116,17 +117,17 @@ class Turn:
     """A place among the requests whose functions the service may call, or among others; threads get places in their
     order.
 
-    A thread with a place waits for no second one, as in a signal handler, and ``is_free`` for none. Of ``most`` places
-    it gets half of the free ones, at most."""
+    A thread with a place waits for no second one, as in a signal handler, and a function that the service has called
+    for none. Of ``most`` places a thread gets half of the free ones, at most."""
 
     def __init__(
-        self, connection: Any, is_free: bool, most: int = 1,
-        turns: dict[int | tuple[int, int], LockType] | None = None, limit: int = CALLED_BACK,
+        self, connection: Any, most: int = 1, turns: dict[int | tuple[int, int], LockType] | None = None,
+        limit: int = CALLED_BACK,
     ) -> None:
         self._connection = connection
         self._turns: dict[int | tuple[int, int], LockType] = connection.turns if turns is None else turns
         self._limit = limit
-        self._mine = not is_free and get_ident() not in self._turns
+        self._mine = not connection.inbox.is_inside() and get_ident() not in self._turns
         self._most = most
         self._more: list[tuple[int, int]] = []
 
@@ -167,16 +168,12 @@ class Turn:
 class StartTurn(Turn):
     """A place for the start of a request; callbacks that wait for their function have places, too."""
 
-    def __init__(self, connection: Any, waiting: Callable[[], int] | None) -> None:
-        super().__init__(connection, waiting is None)
-        self._waiting = waiting
-
     def __enter__(self) -> int:
-        found, waiting, turns, limit = super().__enter__(), self._waiting, self._turns, self._limit
+        found, inbox, turns, limit = super().__enter__(), self._connection.inbox, self._turns, self._limit
         try:
             deadline = monotonic() + REPLIED
             # behind the threads with places stand those that wait for one
-            while waiting is not None and waiting() + min(len(turns), limit) > limit:
+            while not inbox.is_inside() and inbox.waiting() + min(len(turns), limit) > limit:
                 if self._connection.dead is not None or monotonic() > deadline:
                     break
                 sleep(0.005)
@@ -206,6 +203,11 @@ def refuse_nested(connection: Any) -> None:
     """Raises if this thread is in the middle of a call: another thread may wait for what the call reads."""
     if connection is not None and connection._is_nested():
         raise nested("a read")
+
+
+def late(method: str) -> RequestTimeout:
+    """The exception for a call without a reply."""
+    return RequestTimeout.late(f"the service sent no reply to {method or 'the call'} in time; the call was cancelled")
 
 
 def nested(what: str) -> RuntimeError:

@@ -24,12 +24,12 @@ from _thread import LockType, allocate_lock, get_ident
 from errno import ECONNRESET
 from time import monotonic
 
-from .._protocol.exceptions import LimitError, OutriderError, RequestTimeout, ServerGone, from_error
+from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, ServerGone, from_error
 from .._protocol.frames import GREETING, Incoming
 from .._protocol.hints import Any
 from .discovery import is_hung_up
 from .polling import PATIENCE, BusyPolling
-from .waiters import atomic_acquire, nested
+from .waiters import Waiter, atomic_acquire, late, nested
 
 IN_FLIGHT = 240
 """The most calls at a time without a reply. The service allows 256, and may count some that are already over."""
@@ -56,16 +56,6 @@ class Unsent(ServerGone):
     """The service has not read the whole call: connecting and repeating is safe."""
 
 
-def late(method: str) -> RequestTimeout:
-    """The exception for a call without a reply."""
-    return RequestTimeout.late(f"the service sent no reply to {method or 'the call'} in time; the call was cancelled")
-
-
-def refused(error: Any) -> OutriderError:
-    """The exception for the error with which the service ends a connection."""
-    return from_error(error)
-
-
 class Wire:
     """A stream socket to the service. ``dead`` is the reason of its end, after the end."""
 
@@ -82,6 +72,7 @@ class Wire:
         self._stash: list[bytes] = []
         self._fresh: bytes | int | None = None
         self._owed: list[bytes] = []
+        self._waiting: dict[int, Waiter] = {}
         self.greeting, self._written = GREETING, 0
         # the number of writes, and whether the end of the last one is unread: that resets a Unix socket
         self._writes, self._unread = 0, False
@@ -343,26 +334,35 @@ class Wire:
 
     def _refused(self, error: Any) -> None:
         """The service sent an error without an id: the reason why the connection ends."""
-        problem = refused(error)
+        problem = from_error(error)
         if isinstance(problem, LimitError):
             self._refusal = error
         self._fail("", str(problem))
 
     def _overhear(self) -> None:
         """Called when the service takes nothing more: the reason may have arrived."""
+        try:
+            heard = self._stream.recv(1 << 16, MSG_DONTWAIT | MSG_PEEK)
+            for number, message in self._incoming.copy().take(b"".join([*self._stash, heard])):
+                if number is None and "error" in message:
+                    self._refused(message["error"])
+        except (OSError, ProtocolError):
+            pass
 
     def _ended(self) -> None:
-        """Called at the end of the connection, to wake all waiting threads."""
+        """Wakes all waiting threads, at the end of the connection."""
+        for waiter in list(self._waiting.values()):
+            waiter.wake()
 
     def _in_flight(self) -> list[str]:
         """The methods of the calls that wait."""
-        return []
+        return [waiter.method for waiter in list(self._waiting.values()) if waiter.method]
 
     def _farewell(self) -> str:
         return f"the service ({self.name}) has gone: {self.dead}"
 
     def _unsent(self) -> OutriderError:
-        return Unsent(self._farewell()) if self._refusal is None else refused(self._refusal)
+        return Unsent(self._farewell()) if self._refusal is None else from_error(self._refusal)
 
     def _unless_unread(self, problem: OutriderError, write: int) -> OutriderError:
         """The exception for the call of that write, which is safe to repeat if the service has not read its end."""
@@ -372,7 +372,7 @@ class Wire:
         if self.dead is None:
             self.dead = why
         if self._refusal is not None:
-            return refused(self._refusal)
+            return from_error(self._refusal)
         others = self._in_flight()
         named = tuple(others) if method in others or not method else (method, *others)
         return ServerGone(self._farewell(), in_flight=named)

@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 from .._async.client import AsyncClient
-from .._async.feeding import feed
-from .._protocol.exceptions import CallError
+from .._async.feeding import AsyncFeeder, feed
+from .._async.sessions import AsyncSession
+from .._protocol.exceptions import HandleError
 from .._protocol.hints import Any, AsyncIterable, Awaitable, Callable
 from .._resources.feeding import LONGEST, PIECE, Patience
-from .exchanges import WAIT, BodyState, Settings, abandoned, arrived, fed, headed, is_of_session
+from .exchanges import WAIT, BodyState, Settings, abandoned, arrived, fed, headed
 
-TYPE_CHECKING = False
+TYPE_CHECKING = False  # async
 
 
 class AsyncReader(BodyState):
@@ -35,59 +36,54 @@ class AsyncReader(BodyState):
 
 
 class AsyncSender:
-    """Sends requests in the session of a drop-in, which both variants keep in their own way."""
+    """Sends requests in the session of a drop-in."""
 
     settings: Settings
+    _session: AsyncSession | None = None
     # sync: client: AsyncClient
-    # sync: session: str | None
-    if TYPE_CHECKING:
-
+    if TYPE_CHECKING:  # async
         @property  # async
         def client(self) -> AsyncClient: ...  # async
-        @property  # async
-        def session(self) -> str | None: ...  # async
-        async def begin(self, last: str | None) -> str:
-            """Makes the session of the drop-in, which opens as many connections to a host as the library would.
-
-            Those that do so at the same time, after the same ``last`` session, agree on the first one.
-            """
-            ...
-
-        def _abandon(self, client: AsyncClient, calls: list[tuple[str, dict[str, Any]]]) -> None:
-            """Makes the calls that end an upload."""
-
-    async def send(self, params: dict[str, Any]) -> dict[str, Any]:
-        """The result of ``data.send``; raises when no head arrived."""
-        return headed(await self._call("data.send", params), self.client)
 
     async def exchange(
         self, params: dict[str, Any], body: AsyncIterable[bytes] | None, length: int | None, write: float | None
     ) -> dict[str, Any]:
-        """As :meth:`send`, or with a body in pieces as :meth:`upload`."""
-        return await (self.send(params) if body is None else self.upload(params, body, length, write))
+        """The result of ``data.send``, or of an upload of a body in pieces; raises when no head arrived."""
+        if body is not None:
+            return await self.upload(params, body, length, write)
+        return headed(await self._call("data.send", params), self.client)
+
+    def _own(self) -> AsyncSession:
+        """The session of the drop-in, which opens as many connections to a host as the library would."""
+        made = self.client.session(connections_per_host=self.settings.connections)
+        # one for all threads
+        session: AsyncSession = self.__dict__.setdefault("_session", made)
+        return session
 
     async def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Calls in the session of this drop-in, unless the caller named another session."""
         invoke = self.client._invoke_raw
         if "session" in self.settings.members:
             return await invoke(method, params, timeout=LONGEST)
-        session = params["session"] = self.session or await self.begin(None)
+        session = self._session or self._own()
+        params["session"] = session._known() or await session._handle()
         try:
             return await invoke(method, params, timeout=LONGEST)
-        except CallError as refused:
-            if not is_of_session(refused):
+        except HandleError as refused:
+            if refused.pointer != "/session":
                 raise
-        params["session"] = await self.begin(session)
+        session._lose(params["session"])
+        params["session"] = await session._handle()
         return await invoke(method, params, timeout=LONGEST)
 
     async def upload(
         self, params: dict[str, Any], body: AsyncIterable[bytes], length: int | None, write: float | None
     ) -> dict[str, Any]:
-        """As :meth:`send`, with a body that is written during the upload."""
+        """As :meth:`exchange`, with a body that is written during the upload."""
         client = self.client
         stream = str((await client.invoke("upload.open"))["stream"])
         fed(params, stream, length)
-        started = None
+        feeder, started = AsyncFeeder(client, stream), None
         try:
             started = await self._call("data.start", params)
             request = started
@@ -95,12 +91,15 @@ class AsyncSender:
             async def head() -> dict[str, Any] | None:
                 return await _next_head(client, request, 0)
 
-            result = await feed(client.invoke, stream, body, Patience(write), head)
+            result = await feed(feeder, body, Patience(write), head)
+            if result is None:
+                feeder.close()
             while result is None:
                 result = await _next_head(client, started, WAIT)
-            return headed(result, client)
+            return headed({**result, "feeder": feeder}, client)
         except BaseException:
-            self._abandon(client, abandoned(stream, started))
+            feeder.close()
+            client._leave(abandoned(stream, started))
             raise
 
 

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from weakref import WeakKeyDictionary
 
 from .._async.client import AsyncClient
 from .._connection.awaiting import FEEDING, AsyncConnection
 from .._protocol.hints import Any, AsyncIterable, AsyncIterator
 from .async_calls import AsyncReader, AsyncSender
-from .exchanges import Full, Settings, ending
+from .exchanges import Full, Settings
 
 
 class AsyncBody(AsyncReader):
@@ -45,8 +44,6 @@ class AsyncLink(AsyncSender):
         self.settings = settings
         self.given = client
         self._made: AsyncClient | None = None
-        # a session belongs to a connection, and there is one for each event loop
-        self._sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, str] = WeakKeyDictionary()
 
     @property
     def client(self) -> AsyncClient:
@@ -75,26 +72,10 @@ class AsyncLink(AsyncSender):
             give_back(connection)
             raise
 
-    @property
-    def session(self) -> str | None:
-        """The session of this drop-in on the connection of this event loop."""
-        return self._sessions.get(asyncio.get_running_loop())
-
-    async def begin(self, last: str | None) -> str:
-        client, loop = self.client, asyncio.get_running_loop()
-        result = await client.invoke("session.create", {"connectionsPerHost": self.settings.connections})
-        made = str(result["session"])
-        session = self._sessions.get(loop)
-        if session == last or session is None:
-            self._sessions[loop] = session = made
-        else:
-            client._leave(ending([made]))
-        return session
-
     async def upload(
         self, params: dict[str, Any], body: AsyncIterable[bytes], length: int | None, write: float | None
     ) -> dict[str, Any]:
-        """As :meth:`send`, with a body that is written during the upload."""
+        """As :meth:`exchange`, with a body that is written during the upload."""
         client = self.client
         connection = client._here() or await client._live()
         if FEEDING.get():
@@ -107,14 +88,12 @@ class AsyncLink(AsyncSender):
             finally:
                 FEEDING.reset(token)
 
-    def _abandon(self, client: AsyncClient, calls: list[tuple[str, dict[str, Any]]]) -> None:
-        client._leave(calls)
-
     async def close(self) -> None:
         """Closes the client of this drop-in's own. A later request makes a new client."""
         made, self._made = self._made, None
-        sessions, self._sessions = dict(self._sessions), WeakKeyDictionary()
+        session = self.__dict__.pop("_session", None)
+        if session is not None:
+            # requests that are under way still end well, and their exceptions may hold the session for long
+            session._drop()
         if made is not None:
             await made.close()
-        elif self.given is not None and sessions:
-            self.given._leave(ending(sessions.values()))

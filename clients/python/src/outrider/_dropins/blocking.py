@@ -9,12 +9,11 @@ from contextlib import contextmanager
 from time import monotonic, sleep
 
 from .._connection.waiters import Turns, atomic_acquire, refuse_nested
-from .._protocol.exceptions import OutriderError
-from .._protocol.hints import Any, Callable, Iterator
+from .._protocol.hints import Any, Iterator
 from .._protocol.openings import Dropped
 from .._resources.feeding import PIECE
 from .._sync.client import Client
-from .exchanges import Full, Settings, ending
+from .exchanges import Full, Settings
 from .calls import Reader, Sender
 
 BODIES = 240
@@ -32,8 +31,6 @@ class Lease(Dropped, Sender):
         self.client = client
         self.settings = settings
         self._is_given = is_given
-        self.session = None
-        self._successors: dict[str | None, str] = {}
         self.places: dict[object, None] = {}
 
     @contextmanager
@@ -62,23 +59,9 @@ class Lease(Dropped, Sender):
         finally:
             places.pop(sent, None)
 
-    def begin(self, last: str | None) -> str:
-        # no lock, which a fork or a call within a call would find held
-        made = str(self.client.invoke("session.create", {"connectionsPerHost": self.settings.connections})["session"])
-        self.session = session = self._successors.setdefault(last, made)
-        if session != made:
-            self.client._leave(ending([made]))
-        return session
-
-    def _abandon(self, client: Client, calls: list[tuple[str, dict[str, Any]]]) -> None:
-        for method, params in calls:
-            _end(client.invoke, method, params)
-
     def _drop(self) -> None:
         if not self._is_given:
             self.client.close()
-        elif self.session is not None:
-            self.client._leave(ending([self.session]))
 
 
 class Body(Reader):
@@ -90,7 +73,6 @@ class Body(Reader):
         self._client = lease.client
         self._turns = Turns()
         super().__init__(lease.client, lease.client.invoke, result, read)
-        self._invoke = lease.client.invoke
         self._invoke_raw = lease.client._invoke_raw
         self._lease: Lease | None = lease
 
@@ -115,9 +97,6 @@ class Body(Reader):
 
     def close(self) -> None:
         """Ends the body, and its request unless that has ended. Harmless when repeated."""
-        stream, self._stream = self._stream, None
-        if stream is not None:
-            _end(self._invoke, "stream.close", {"stream": stream})
         self.leave()
         self._lease = None
 
@@ -145,11 +124,3 @@ class Link:
     def close(self) -> None:
         """Lets go of the client: requests and bodies that are under way still end well."""
         self._leases.pop("", None)
-
-
-def _end(invoke: Callable[..., Any], method: str, params: dict[str, Any]) -> None:
-    """A call that ends something; harmless if that has ended."""
-    try:
-        invoke(method, params, timeout=60)
-    except OutriderError:
-        pass

@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from .._sync.client import Client
-from .._sync.feeding import feed
-from .._protocol.exceptions import CallError
+from .._sync.feeding import Feeder, feed
+from .._sync.sessions import Session
+from .._protocol.exceptions import HandleError
 from .._protocol.hints import Any, Iterable, Callable
 from .._resources.feeding import LONGEST, PIECE, Patience
-from .exchanges import WAIT, BodyState, Settings, abandoned, arrived, fed, headed, is_of_session
+from .exchanges import WAIT, BodyState, Settings, abandoned, arrived, fed, headed
 
-TYPE_CHECKING = False
 
 
 class Reader(BodyState):
@@ -36,55 +36,51 @@ class Reader(BodyState):
 
 
 class Sender:
-    """Sends requests in the session of a drop-in, which both variants keep in their own way."""
+    """Sends requests in the session of a drop-in."""
 
     settings: Settings
+    _session: Session | None = None
     client: Client
-    session: str | None
-    if TYPE_CHECKING:
-
-        def begin(self, last: str | None) -> str:
-            """Makes the session of the drop-in, which opens as many connections to a host as the library would.
-
-            Those that do so at the same time, after the same ``last`` session, agree on the first one.
-            """
-            ...
-
-        def _abandon(self, client: Client, calls: list[tuple[str, dict[str, Any]]]) -> None:
-            """Makes the calls that end an upload."""
-
-    def send(self, params: dict[str, Any]) -> dict[str, Any]:
-        """The result of ``data.send``; raises when no head arrived."""
-        return headed(self._call("data.send", params), self.client)
 
     def exchange(
         self, params: dict[str, Any], body: Iterable[bytes] | None, length: int | None, write: float | None
     ) -> dict[str, Any]:
-        """As :meth:`send`, or with a body in pieces as :meth:`upload`."""
-        return (self.send(params) if body is None else self.upload(params, body, length, write))
+        """The result of ``data.send``, or of an upload of a body in pieces; raises when no head arrived."""
+        if body is not None:
+            return self.upload(params, body, length, write)
+        return headed(self._call("data.send", params), self.client)
+
+    def _own(self) -> Session:
+        """The session of the drop-in, which opens as many connections to a host as the library would."""
+        made = self.client.session(connections_per_host=self.settings.connections)
+        # one for all threads
+        session: Session = self.__dict__.setdefault("_session", made)
+        return session
 
     def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Calls in the session of this drop-in, unless the caller named another session."""
         invoke = self.client._invoke_raw
         if "session" in self.settings.members:
             return invoke(method, params, timeout=LONGEST)
-        session = params["session"] = self.session or self.begin(None)
+        session = self._session or self._own()
+        params["session"] = session._known() or session._handle()
         try:
             return invoke(method, params, timeout=LONGEST)
-        except CallError as refused:
-            if not is_of_session(refused):
+        except HandleError as refused:
+            if refused.pointer != "/session":
                 raise
-        params["session"] = self.begin(session)
+        session._lose(params["session"])
+        params["session"] = session._handle()
         return invoke(method, params, timeout=LONGEST)
 
     def upload(
         self, params: dict[str, Any], body: Iterable[bytes], length: int | None, write: float | None
     ) -> dict[str, Any]:
-        """As :meth:`send`, with a body that is written during the upload."""
+        """As :meth:`exchange`, with a body that is written during the upload."""
         client = self.client
         stream = str((client.invoke("upload.open"))["stream"])
         fed(params, stream, length)
-        started = None
+        feeder, started = Feeder(client, stream), None
         try:
             started = self._call("data.start", params)
             request = started
@@ -92,12 +88,15 @@ class Sender:
             def head() -> dict[str, Any] | None:
                 return _next_head(client, request, 0)
 
-            result = feed(client.invoke, stream, body, Patience(write), head)
+            result = feed(feeder, body, Patience(write), head)
+            if result is None:
+                feeder.close()
             while result is None:
                 result = _next_head(client, started, WAIT)
-            return headed(result, client)
+            return headed({**result, "feeder": feeder}, client)
         except BaseException:
-            self._abandon(client, abandoned(stream, started))
+            feeder.close()
+            client._leave(abandoned(stream, started))
             raise
 
 

@@ -12,25 +12,12 @@ import os
 from time import monotonic
 
 from .._protocol.arguments import present
-from .._protocol.exceptions import CallError, ProtocolError, from_failure
+from .._protocol.exceptions import ProtocolError, RequestTimeout, from_failure
 from .._protocol.hints import Any, Callable, Iterable, Iterator, Leaver, Mapping
 from .._protocol.openings import Dropped, ended_by
 from .._resources.feeding import LONGEST, PIECE, seconds
-from .._resources.reading import data_of
+from .._resources.reading import WAIT as WAIT, data_of
 from .._resources.responses import ResponseData
-
-WAIT = 600.0
-"""The longest wait of a ``stream.read``."""
-
-
-def is_of_session(problem: CallError) -> bool:
-    """Whether the service does not know the session that a call named: the service has restarted since."""
-    return problem.code == -32012 and problem.pointer == "/session"
-
-
-def ending(sessions: Iterable[str]) -> list[tuple[str, dict[str, Any]]]:
-    """The calls that end sessions; requests that are under way still end well."""
-    return [("session.close", {"session": one, "cancel": False}) for one in sessions]
 
 
 def abandoned(stream: str, started: dict[str, Any] | None) -> list[tuple[str, dict[str, Any]]]:
@@ -58,7 +45,6 @@ class Head:
     """The head of a response, and the known part of the body, from a result of ``data.send``."""
 
     def __init__(self, result: dict[str, Any]) -> None:
-        self.result = result
         self.status: int = result["status"]
         self.fields: list[tuple[str, str]] = [
             (field["name"], _as_received(field["value"])) for field in result.get("headers") or ()
@@ -74,7 +60,7 @@ class Head:
         """The reason phrase that belongs to the status; the service does not report the phrase that was sent."""
         from http.client import responses
 
-        return str(self.result.get("reason") or responses.get(self.status, ""))
+        return responses.get(self.status, "")
 
 
 def _as_received(value: str) -> str:
@@ -112,6 +98,8 @@ class BodyState(Dropped):
         self._silence = seconds(read)
         self._since: float | None = None
         self._failure = result.get("error")
+        # of a server that responded before the end of the upload: without the connection the request would end
+        self._feeder = result.get("feeder")
         if self._stream is None and self._stored is None:
             self._drop()
 
@@ -143,7 +131,7 @@ class BodyState(Dropped):
         return None
 
     def take(self, result: dict[str, Any]) -> bytes:
-        """The bytes that such a call gave; maybe none."""
+        """The bytes that such a call gave; maybe none. Raises after too long a silence of the server."""
         data = data_of(result)
         self._offset += len(data)
         if self._stream is None:
@@ -158,20 +146,15 @@ class BodyState(Dropped):
             self._since = None
         elif self._stream is not None and self._since is not None and monotonic() - self._since >= self._silence:
             self._drop()
-            self._failure = {
-                "code": 1405,
-                "kind": "sessionTaskFailed",
-                "reason": "timedOut",
-                "message": f"reading the body: the server sent nothing for {self._silence:g} seconds"
-                " (raise the read timeout)",
-                "phase": "response",
-                "retryable": True,
-            }
+            text = f"reading the body: the server sent nothing for {self._silence:g} seconds (raise the read timeout)"
+            raise RequestTimeout.late(text, phase="response")
         return data
 
     def _drop(self) -> None:
         calls = ended_by(self._stream, self._stored, self._request)
         self._stream = self._stored = self._request = None
+        if self._feeder is not None:
+            self._feeder.close()
         if calls:
             self._owner._leave(calls)
 
@@ -209,7 +192,6 @@ class Settings:
         if not 1 <= connections <= 1000:
             raise ValueError("connections must be between 1 and 1000")
         self.socket = None if socket is None else os.fspath(socket)
-        self.session = session
         self.credential = credential
         self.connections = connections
         self.members = present(session=session, retry=retry, priority=priority, tag=tag)
@@ -284,15 +266,8 @@ def _until(text: str, ends: str) -> str:
 
 def limits(connect: float | None, read: float | None) -> dict[str, float]:
     """The timeouts of the libraries in the form of the service, which has no value for "never"."""
-    opening, silence = seconds(connect), seconds(read)
-    return {
-        "resolve": opening,
-        "connect": opening,
-        "tls": opening,
-        "firstByte": silence,
-        "idle": silence,
-        "total": LONGEST,
-    }
+    opening = dict.fromkeys(("resolve", "connect", "tls"), seconds(connect))
+    return {**opening, **dict.fromkeys(("firstByte", "idle"), seconds(read)), "total": LONGEST}
 
 
 def flowing(params: dict[str, Any]) -> None:

@@ -53,9 +53,11 @@ class _File:
 
     chunked = False
 
-    def __init__(self, body: Body, length: int | None) -> None:
+    left: int | None = None
+    """How many bytes are left of the body, if its length is known from the head."""
+
+    def __init__(self, body: Body) -> None:
         self._body: Body | None = body
-        self._left = length
 
     @property
     def chunk_left(self) -> int:
@@ -102,9 +104,9 @@ class _File:
         except errors.OutriderError as problem:
             self._body = None
             raise _broken(problem) from problem
-        if self._left is not None:
-            self._left -= len(piece)
-        if not piece or self._left == 0:
+        if self.left is not None:
+            self.left -= len(piece)
+        if not piece or self.left == 0:
             self.close()
         return piece
 
@@ -121,8 +123,7 @@ class Raw(HTTPResponse):
         headers = HTTPHeaderDict()
         for name, value in head.fields:
             headers.add(name, value)
-        length = _length(headers, head.status, method)
-        file = _File(body, length)
+        file = _File(body)
         super().__init__(
             body=cast(Any, file),
             headers=headers,
@@ -136,8 +137,9 @@ class Raw(HTTPResponse):
             request_url=url,
         )
         self.version_string = f"HTTP/{head.version}"
+        file.left = self.length_remaining
         # without a length, a body of HTTP/2 is read on arrival, too: its lines may be rare
-        self.chunked = file.chunked = self.chunked or (length is None and head.version >= "2")
+        self.chunked = file.chunked = self.chunked or (file.left is None and head.version >= "2")
 
     def supports_chunked_reads(self) -> bool:
         """A chunked body is returned on arrival."""
@@ -163,13 +165,3 @@ class Raw(HTTPResponse):
                     yield decoded
             if decode_content and (rest := self._flush_decoder()):
                 yield rest
-
-
-def _length(headers: HTTPHeaderDict, status: int, method: str) -> int | None:
-    """How many bytes end the body, where that is known from the head (RFC 9112 section 6.3)."""
-    if method == "HEAD" or status in (204, 304):
-        return 0
-    if "Transfer-Encoding" in headers:
-        return None
-    said = headers.get("Content-Length", "")
-    return int(said) if said.isdecimal() else None

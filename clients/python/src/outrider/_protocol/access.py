@@ -34,7 +34,8 @@ def auth_parameter(value: Any) -> Any:
         if isinstance(value, tuple):
             return basic(value)
         raise TypeError(
-            'auth must be a tuple of user name and password, {"bearer": token}, or a credential of client.oauth'
+            'auth must be a tuple of user name and password, {"bearer": token}, {"oauth": name},'
+            " or a credential of client.oauth"
         )
     wrapped = {"basic", "digest"}
     return {name: credential(given) if name in wrapped else given for name, given in value.items()}

@@ -33,6 +33,28 @@ def meant(name: str, known: Iterable[str], otherwise: str = "") -> str:
     return f"; did you mean {near[0]}?" if near else otherwise
 
 
+FIXED = {
+    **{name: name for name in ("auth", "base_url", "cert", "headers", "params", "timeout", "verify")},
+    "proxies": "proxy",
+}
+"""Attributes that programs set on a session of requests or a client of httpx, and the options in their place."""
+
+
+def no_attribute(holder: str, name: str) -> AttributeError:
+    """The exception for a missing attribute of an object of that class."""
+    hint = f": give {FIXED[name]}= to the client, the session or the request" if name in FIXED else ""
+    return AttributeError(f"{holder!r} object has no attribute {name!r}{hint}")
+
+
+def fixed(name: str) -> property:
+    """An attribute of ``FIXED``: setting it would have no effect, and a program would go without its credentials."""
+
+    def refuse(holder: object, value: object = None) -> Any:
+        raise no_attribute(type(holder).__name__, name)
+
+    return property(refuse, refuse)
+
+
 def text_of(value: object, name: str) -> str:
     """A string unchanged; otherwise raises a :class:`TypeError` that names the parameter."""
     if not isinstance(value, str):
@@ -91,9 +113,13 @@ def _textual(value: Any, place: str) -> Any:
 
 def named(pairs: object, name: str) -> Any:
     """The same for the service: an object where no name occurs again, else a list."""
-    found = [(key, _textual(value, f"{name}[{key!r}]")) for key, value in pairs_of(pairs, name)]
-    as_object = dict(found)
-    return as_object if len(as_object) == len(found) else [{"name": key, "value": value} for key, value in found]
+    return as_object([(key, _textual(value, f"{name}[{key!r}]")) for key, value in pairs_of(pairs, name)])
+
+
+def as_object(pairs: list[tuple[str, Any]]) -> Any:
+    """Pairs as an object if the meaning is the same, else as a list, which keeps the order."""
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else [{"name": name, "value": value} for name, value in pairs]
 
 
 def seconds_of(value: object, name: str) -> float:
@@ -228,13 +254,20 @@ def absolute_url(base: Any, url: str) -> str:
 
 def absolute(path: Any, name: str = "path") -> str:
     """A path of this program, for the service, which has another working directory; ``~/`` is the user's home."""
+    from os import getpid
     from os.path import abspath, expanduser
 
     place = path.__fspath__() if hasattr(path, "__fspath__") else path
     if not isinstance(place, str):
         raise TypeError(f"{name} must be a path, not {type(place).__name__}")
     # ``~name`` is usual for files that are copies
-    return abspath(expanduser(place) if place.startswith("~/") else place)
+    place = abspath(expanduser(place) if place.startswith("~/") else place)
+    # in the service, these would be descriptors of the service
+    place = {"/dev/stdin": "/dev/fd/0", "/dev/stdout": "/dev/fd/1", "/dev/stderr": "/dev/fd/2"}.get(place, place)
+    for own, whole in (("/dev/fd/", f"/proc/{getpid()}/fd/"), ("/proc/self/", f"/proc/{getpid()}/")):
+        if place.startswith(own):
+            return whole + place[len(own) :]
+    return place
 
 
 def path_of(file: Any) -> str | None:
@@ -263,4 +296,4 @@ def path_of(file: Any) -> str | None:
     except (AttributeError, OSError, TypeError, ValueError):
         return None
     same = stat.S_ISREG(here.st_mode) and os.path.samestat(here, there)
-    return os.path.abspath(path) if same else None
+    return absolute(os.path.abspath(path)) if same else None

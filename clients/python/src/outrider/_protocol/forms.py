@@ -40,7 +40,17 @@ class Fed:
 
 
 class Form(list):  # type: ignore[type-arg]
-    """The parts of ``files=`` and ``data=``. They are made once, for that reads files."""
+    """The parts of ``files=`` and ``data=``. They are made once, for that reads files. The bytes of a part are put into
+    base64 when the part is written."""
+
+    @property
+    def length(self) -> int:
+        """The characters and bytes of its parts in memory."""
+        return sum(len(part.get("base64") or part.get("text") or "") for part in self)
+
+    def written(self) -> list[dict[str, Any]]:
+        """The parts for the service."""
+        return [{**part, "base64": in_base64(part["base64"])} if "base64" in part else part for part in self]
 
 
 def with_form(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -161,7 +171,7 @@ def _content(value: Any, place: str) -> dict[str, Any]:
     if isinstance(value, (str, int, float)):
         return {"text": str(value)}
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return {"base64": in_base64(value)}
+        return {"base64": bytes(value)}
     raise TypeError(f"{place} must be a path, an open file, bytes or text, not {type(value).__name__}")
 
 
@@ -194,6 +204,6 @@ def tagged(value: Any) -> Any:
 
 WRITERS = {
     "json": _body_of(_json), "data": _body_of(body), "file": _body_of(_path),
-    "files": _body_of(lambda value: {"multipart": value}), "parameters": member("parameters", tagged),
+    "files": _body_of(lambda value: {"multipart": value.written()}), "parameters": member("parameters", tagged),
 }  # fmt: skip
 """The options of a request with its body."""

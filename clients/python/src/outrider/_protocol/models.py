@@ -6,6 +6,22 @@ from __future__ import annotations
 
 from .hints import Any, Callable, Iterator, Mapping, Protocol, Sequence
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Generic, TypeVar
+
+    Value = TypeVar("Value", covariant=True)
+
+    class Told(Generic[Value]):
+        """A member that a program can only read."""
+
+        def __get__(self, owner: Any, kind: Any = None, /) -> Value: ...
+
+
+def told(member: str, text: str, default: Any = None, of: str = "_told") -> Any:
+    """A property that is a member of an object of the service, which the attribute ``of`` has."""
+    return property(lambda self: getattr(self, of).get(member, default), doc=text)
+
 
 class Headers:
     """The fields of a response: a mapping that ignores case and keeps repeated fields.
@@ -74,25 +90,10 @@ class Event:
         self.name = name
         self.params = params
 
-    @property
-    def request(self) -> str | None:
-        """The handle of its request, if any."""
-        return self.params.get("request")
-
-    @property
-    def seq(self) -> int | None:
-        """Its number among the events of that request or stream, from 0."""
-        return self.params.get("seq")
-
-    @property
-    def tag(self) -> str | None:
-        """The label that the request was given."""
-        return self.params.get("tag")
-
-    @property
-    def topic(self) -> str | None:
-        """The topic of an ``event.monitor``."""
-        return self.params.get("topic")
+    request: Told[str | None] = told("request", "The handle of its request, if any.", of="params")
+    seq: Told[int | None] = told("seq", "Its number among the events of that request or stream, from 0.", of="params")
+    tag: Told[str | None] = told("tag", "The label that the request was given.", of="params")
+    topic: Told[str | None] = told("topic", "The topic of an ``event.monitor``.", of="params")
 
     @property
     def detail(self) -> Mapping[str, Any]:

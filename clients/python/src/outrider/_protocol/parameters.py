@@ -8,7 +8,7 @@ Both clients use these builders, so a request means the same in both. Nothing he
 from __future__ import annotations
 
 from .arguments import (
-    absolute_url, header_list, laid, meant, member, named, phases, present, replaced, text_of, timeout_of,
+    absolute_url, as_object, header_list, laid, meant, member, named, phases, present, replaced, text_of, timeout_of,
 )  # fmt: skip
 from .frames import encode, quote
 from .hints import Any, Callable, Mapping
@@ -144,10 +144,15 @@ OPTIONS: tuple[str, ...] = ("base_url", *_WRITERS)
 """The names of all options of a request."""
 
 
+def instead(name: str) -> str:
+    """A hint for an option of requests or httpx."""
+    from .habits import OPTIONS as HABITS
+
+    return f"; {HABITS[name]}" if name in HABITS else ""
+
+
 def _unknown(name: str) -> TypeError:
-    if name == "stream":
-        return TypeError('a request has no option stream; use stream(url), or body_to="stream"')
-    hint = meant(name, OPTIONS, f"; there are {', '.join(OPTIONS)}")
+    hint = instead(name) or meant(name, OPTIONS, f"; there are {', '.join(OPTIONS)}")
     return TypeError(f"a request has no option {name}{hint}")
 
 
@@ -169,22 +174,25 @@ Opened = tuple[Built, dict[str, Any]]
 
 
 class Defaults:
-    """The defaults of every request of a client.
+    """The defaults of every request of a client; ``template`` is a request without options."""
 
-    ``plain`` is the end of the parameters of a request without options: the only form that is built by joining three
-    strings, since most requests have this form; ``None`` if the defaults of the client need more than that.
-    """
-
-    __slots__ = ("check", "guard", "options", "plain", "sessions")
+    __slots__ = ("check", "options", "sessions", "template")
 
     def __init__(self, **options: Any) -> None:
         self.sessions: dict[str, SessionPlan] = {}
         self.options = present(**options)
-        spec, self.guard, self.check = spec_for("GET", "", self.options)
-        self.plain: str | None = None
-        plain = {"url", "headers", "auth", "timeout", "proxy", "trust", "tls", "httpVersion"}
-        if not spec["url"] and spec.keys() <= plain:
-            self.plain = encode(spec, "the options of the client")[len('{"url":""') : -1] + "," + EXACT + "}"
+        members = {"url", "headers", "auth", "timeout", "proxy", "trust", "tls", "httpVersion"}
+        self.template = template(self.options, members, "the options of the client")
+        self.check = bool(self.options.get("check", True))
+
+
+def template(options: Mapping[str, Any], members: set[str], what: str) -> Built | None:
+    """A GET request with these options, from behind its URL: most requests are built by joining such strings. ``None``
+    if the parameters depend on more than the URL, or have other ``members``."""
+    spec, guard, check = spec_for("GET", "", options)
+    if spec["url"] or not spec.keys() <= members:
+        return None
+    return Built(encode(spec, what)[len('{"url":""') : -1] + "," + EXACT + "}", guard, check)
 
 
 def guard_for(timeout: Timeout | None) -> float:
@@ -194,14 +202,6 @@ def guard_for(timeout: Timeout | None) -> float:
         return min(given + GRACE, FOREVER)
     total = None if given is None else given.get("total")
     return UNTIMED_GUARD if total is None else float(total) + GRACE
-
-
-def _wire(fields: list[tuple[str, str]]) -> Any:
-    """Fields as an object if the meaning is the same, else as a list, which keeps the order."""
-    as_object = dict(fields)
-    if len(as_object) == len(fields):
-        return as_object
-    return [{"name": name, "value": value} for name, value in fields]
 
 
 def _handle_of(session: Any) -> str:
@@ -235,15 +235,16 @@ def merged_but(names: tuple[str, ...], what: str, options: Mapping[str, Any], de
 
 def build(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
     """The parameters of ``data.send`` or ``data.start`` for a request."""
-    is_plain = text_of(url, "url").isascii()  # other text is checked for lone surrogates with the rest
-    if not options and method == "GET" and defaults.plain is not None and is_plain:
-        return Built(f'{{"url":{quote(text_of(url, "url"))}{defaults.plain}', defaults.guard, defaults.check)
-    if len(options) == 1 and method == "GET" and type(options.get("session")) is str and is_plain:
-        plan = defaults.sessions.get(options["session"])
-        known = None if plan is None else plan.template(options["session"], defaults)
-        if known is not None:
-            params = f'{{"url":{quote(text_of(url, "url"))}{known.params}'
-            return Built(params, known.guard, known.check)
+    known: Built | None = None
+    # other text is checked for lone surrogates with the rest
+    if text_of(url, "url").isascii() and method == "GET":
+        if not options:
+            known = defaults.template
+        elif len(options) == 1 and type(options.get("session")) is str:
+            plan = defaults.sessions.get(options["session"])
+            known = None if plan is None else plan.template(options["session"], defaults)
+    if known is not None:
+        return Built(f'{{"url":{quote(url)}{known.params}', known.guard, known.check)
     return build_merged(method, url, merged(options, defaults))
 
 
@@ -290,7 +291,7 @@ def _finish_headers(spec: dict[str, Any]) -> None:
     if isinstance(spec.get("auth"), str):
         fields = replaced(fields, [("Authorization", spec.pop("auth"))])
     if fields:
-        spec["headers"] = _wire(fields)
+        spec["headers"] = as_object(fields)
 
 
 def _finish_body(spec: dict[str, Any]) -> None:

@@ -6,8 +6,12 @@ from __future__ import annotations
 
 from .._protocol.frames import in_base64, unpack
 from .._protocol.hints import Any, timedelta
-from .._protocol.models import Headers
+from .._protocol.models import Headers, told
 from .._protocol.parameters import CONTENT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .._protocol.models import Told
 
 
 class Facts:
@@ -44,11 +48,16 @@ class Facts:
         return raw  # type: ignore[no-any-return]
 
     @property
-    def status(self) -> int:
-        """The status code; 0 when no head arrived, which ``check=False`` permits."""
-        return self._told.get("status", 0)  # type: ignore[no-any-return]
+    def _body(self) -> dict[str, Any]:
+        return self._told.get("body") or {"kind": "none", "size": 0}
 
+    # The head
+
+    status: Told[int] = told("status", "The status code; 0 when no head arrived, which ``check=False`` permits.", 0)
     status_code = status
+    url: Told[str] = told("url", "The URL of the response, after redirects.")
+    method: Told[str] = told("method", "The method of the last attempt.")
+    http_version: Told[str | None] = told("httpVersion", "Such as ``1.1`` or ``2``.")
 
     @property
     def reason(self) -> str:
@@ -66,17 +75,6 @@ class Facts:
         return self._told.get("ok") is True and 0 < self.status < 400
 
     @property
-    def elapsed(self) -> timedelta:
-        """The time from the call to its result. A response of ``many``, or of a started request, has this time only
-        with ``metrics=True``."""
-        from datetime import timedelta
-
-        seconds = (self.metrics or {}).get("total", self._seconds)
-        if seconds is None:
-            raise RuntimeError("this response was not timed: ask for metrics=True")
-        return timedelta(seconds=seconds)
-
-    @property
     def headers(self) -> Headers:
         """The fields of the head; empty when none arrived."""
         if self._headers is None:
@@ -84,34 +82,9 @@ class Facts:
         return self._headers
 
     @property
-    def url(self) -> str:
-        """The URL of the response, after redirects."""
-        return self._told["url"]  # type: ignore[no-any-return]
-
-    @property
-    def method(self) -> str:
-        """The method of the last attempt."""
-        return self._told["method"]  # type: ignore[no-any-return]
-
-    @property
-    def http_version(self) -> str | None:
-        """Such as ``1.1`` or ``2``."""
-        return self._told.get("httpVersion")
-
-    @property
     def trailers(self) -> Headers:
         """The fields that came behind the body; empty when there were none."""
         return Headers(self._told.get("trailers") or ())
-
-    @property
-    def attempts(self) -> int:
-        """How often the request was sent."""
-        return self._told.get("attempts", 0)  # type: ignore[no-any-return]
-
-    @property
-    def redirects(self) -> list[dict[str, Any]]:
-        """The redirects that were followed: ``status`` and ``url`` of each."""
-        return self._told.get("redirects") or []
 
     @property
     def _declared(self) -> int | None:
@@ -127,36 +100,55 @@ class Facts:
         return links(self.headers.get("Link") or "")
 
     @property
+    def cookies(self) -> dict[str, str]:
+        """The cookies that this response set, by their names."""
+        pairs = [field.partition(";")[0].partition("=") for field in self.headers.get_all("Set-Cookie")]
+        return {name.strip(): value.strip() for name, _, value in pairs if name.strip()}
+
+    # The exchange
+
+    attempts: Told[int] = told("attempts", "How often the request was sent.", 0)
+    metrics: Told[dict[str, Any] | None] = told("metrics", "How long each phase took, when ``metrics=True`` was given.")
+    remote: Told[str | None] = told(
+        "remote", "The peer of the last attempt: address and port, such as ``127.0.0.1:8080``, or the path of a Unix"
+        " socket.",
+    )  # fmt: skip
+    tls: Told[dict[str, Any] | None] = told(
+        "tls", "The secure connection, for ``https``: ``version``, ``cipher``, ``verified`` and so on."
+    )
+    tag: Told[str | None] = told("tag", "The label that the request was given.")
+
+    @property
+    def redirects(self) -> list[dict[str, Any]]:
+        """The redirects that were followed: ``status`` and ``url`` of each."""
+        return self._told.get("redirects") or []
+
+    @property
     def cache(self) -> dict[str, Any]:
         """The use of the cache: ``status`` such as ``hit``, ``miss`` or ``bypass``, ``age``, ``ttl``, ``reason``."""
         told = self._told.get("cache") or "bypass"
         return {"status": told} if isinstance(told, str) else told
 
     @property
-    def cookies(self) -> dict[str, str]:
-        """The cookies that this response set, by their names."""
-        pairs = [field.partition(";")[0].partition("=") for field in self.headers.get_all("Set-Cookie")]
-        return {name.strip(): value.strip() for name, _, value in pairs if name.strip()}
+    def elapsed(self) -> timedelta:
+        """The time from the call to its result. A response of ``many``, or of a started request, has this time only
+        with ``metrics=True``."""
+        from datetime import timedelta
 
-    @property
-    def metrics(self) -> dict[str, Any] | None:
-        """How long each phase took, when ``metrics=True`` was given."""
-        return self._told.get("metrics")
+        seconds = (self.metrics or {}).get("total", self._seconds)
+        if seconds is None:
+            raise RuntimeError("this response was not timed: ask for metrics=True")
+        return timedelta(seconds=seconds)
 
-    @property
-    def remote(self) -> str | None:
-        """The peer of the last attempt: address and port, such as ``127.0.0.1:8080``, or the path of a Unix socket."""
-        return self._told.get("remote")
+    # The body
 
-    @property
-    def tls(self) -> dict[str, Any] | None:
-        """The secure connection, for ``https``: ``version``, ``cipher``, ``verified`` and so on."""
-        return self._told.get("tls")
-
-    @property
-    def tag(self) -> str | None:
-        """The label that the request was given."""
-        return self._told.get("tag")
+    body_kind: Told[str] = told(
+        "kind", "``none``, ``json``, ``text``, ``base64``, ``file``, ``stored`` or ``stream``.", "none", of="_body"
+    )
+    size: Told[int] = told("size", "The size of the body in bytes, after decoding of Content-Encoding.", 0, of="_body")
+    case: Told[str | None] = told("case", "The name of the case of ``serialize`` that the body came by.", of="_body")
+    path: Told[str | None] = told("path", 'The private file that holds the body, with ``body_to="file"``.', of="_body")
+    _stored: Told[str | None] = told("response", "The handle of a body that the service keeps.", of="_body")
 
     @property
     def body(self) -> dict[str, Any]:
@@ -164,40 +156,11 @@ class Facts:
         return self.raw.get("body") or {"kind": "none", "size": 0}
 
     @property
-    def _body(self) -> dict[str, Any]:
-        return self._told.get("body") or {"kind": "none", "size": 0}
-
-    @property
-    def case(self) -> str | None:
-        """The name of the case of ``serialize`` that the body came by."""
-        return self._body.get("case")
-
-    @property
-    def results(self) -> dict[str, dict[str, Any]]:
-        """The results of the ``handlers``, by id: ``ok``, and ``body`` or ``error``."""
-        return {one["id"]: one for one in self._told.get("results", ()) if one["id"] != CONTENT}
-
-    @property
-    def body_kind(self) -> str:
-        """``none``, ``json``, ``text``, ``base64``, ``file``, ``stored`` or ``stream``."""
-        return self._body.get("kind", "none")  # type: ignore[no-any-return]
-
-    @property
-    def size(self) -> int:
-        """The size of the body in bytes, after decoding of Content-Encoding."""
-        return self._body.get("size", 0)  # type: ignore[no-any-return]
-
-    @property
     def complete(self) -> bool:
         """Whether the whole body arrived."""
         return self._body.get("complete") is not False
 
     @property
-    def path(self) -> str | None:
-        """The private file that holds the body, with ``body_to="file"``."""
-        return self._body.get("path")
-
-    @property
-    def _stored(self) -> str | None:
-        """The handle of a body that the service keeps."""
-        return self._body.get("response")
+    def results(self) -> dict[str, dict[str, Any]]:
+        """The results of the ``handlers``, by id: ``ok``, and ``body`` or ``error``."""
+        return {one["id"]: one for one in self._told.get("results", ()) if one["id"] != CONTENT}

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import re
-from binascii import a2b_base64
 from contextlib import contextmanager
 from itertools import chain
 from time import monotonic
@@ -17,12 +16,16 @@ from .._protocol.forms import Fed, Form, form_text
 from .._protocol.frames import encode, in_base64
 from .._protocol.hints import Any, Callable, Iterable, Iterator, Mapping
 from .._protocol.parameters import Defaults, merged
+from .._protocol.places import check_surrogates
 
 BYTES, TEXT = "application/octet-stream", "text/plain; charset=utf-8"
 FIELDS = "application/x-www-form-urlencoded; charset=utf-8"
 
 PIECE = 262_144
 """The bytes of a body per call."""
+
+IN_MESSAGES = 1 << 20
+"""The bytes of a body before the client opens a connection for the others."""
 
 LONG = 8 << 20
 """The most bytes of a body that is read at once, to be sent in a message."""
@@ -52,6 +55,8 @@ def octets(content: Any) -> bytes:
     """Bytes, or text as UTF-8. ``bytes`` alone would turn an integer into so many zeros."""
     if isinstance(content, str):
         return content.encode()
+    if isinstance(content, bytes):
+        return content
     try:
         return bytes(memoryview(content))
     except TypeError:
@@ -94,13 +99,15 @@ class LongForm(Form):
 
     def __init__(self, form: Form) -> None:
         super().__init__(form)
+        texts = [{"text": part.get("text", "")} for part in form]
+        check_surrogates({"body": {"multipart": texts}}, "the request")
         given = {place: part for place, part in enumerate(form) if "text" in part or "base64" in part}
         contents = {
-            place: part["text"].encode() if "text" in part else a2b_base64(part["base64"])
-            for place, part in given.items()
+            place: part["text"].encode() if "text" in part else part["base64"] for place, part in given.items()
         }
         written = {
-            place: len(encode(part["text"])) if "text" in part else len(part["base64"]) for place, part in given.items()
+            place: len(encode(part["text"])) if "text" in part else (len(part["base64"]) + 2) // 3 * 4
+            for place, part in given.items()
         }
         rest = sum(written.values())
         fed: list[int] = []
@@ -227,9 +234,12 @@ def _filed(options: Mapping[str, Any], descriptors: list[int]) -> dict[str, Any]
 
 def begun(data: Any) -> Any:
     """A body that comes piece by piece, after a look at its beginning: text, bytes or the fields of a form are short
-    enough for a message; all else, long bytes too, is to be iterated over."""
-    if isinstance(data, (bytes, bytearray)):
-        return Long.of(data)
+    enough for a message; all else, long text and long bytes too, is to be iterated over."""
+    if isinstance(data, str):
+        check_surrogates({"body": {"text": data}}, "the request")
+        return Long.of(data.encode(), TEXT)
+    if isinstance(data, (bytes, bytearray, memoryview)):
+        return Long.of(octets(data) if isinstance(data, memoryview) else data)
     if hasattr(data, "__aiter__"):
         return data
     if hasattr(data, "read"):
@@ -285,7 +295,7 @@ def _place(file: Any) -> tuple[int | None, int | None]:
         return None, None
 
 
-def written(stream: str, piece: bytes, wait: float) -> dict[str, Any]:
+def written(stream: str, piece: bytes | memoryview, wait: float) -> dict[str, Any]:
     """The parameters of a ``stream.write``."""
     return {"stream": stream, "base64": in_base64(piece), "wait": wait}
 

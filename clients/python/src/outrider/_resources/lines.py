@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from io import IncrementalNewlineDecoder
+
 
 def usable(charset: str) -> str:
     """The charset, or UTF-8 in place of a name that decodes no text, as for :attr:`Response.text`: a server may name
@@ -26,18 +28,18 @@ class LineSplitter:
 
         self._charset = usable(charset)
         self._decoder = getincrementaldecoder(self._charset)("replace")
+        # gives LF for each end, and holds a CR back until the next piece, which may begin with an LF
+        self._ends = IncrementalNewlineDecoder(None, translate=True)
         self._rest = ""
         self._at_start = True
 
     def lines(self, piece: bytes, end: bool = False) -> list[str]:
         """The lines that are complete with this piece; with ``end`` also the last line."""
-        text = self._rest + self._text(piece, end)
+        text = self._text(piece, end)
         if self._at_start and text:
             self._at_start, text = False, text.removeprefix("\ufeff")
-        # an LF that follows may belong to a CR at the end
-        held = "" if end else "\r" if text.endswith("\r") else ""
-        lines = text[: len(text) - len(held)].replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        self._rest = lines.pop() + held
+        lines = (self._rest + self._ends.decode(text, end)).split("\n")
+        self._rest = lines.pop()
         if end and self._rest:
             lines.append(self._rest)
         return lines

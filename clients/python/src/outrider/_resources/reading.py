@@ -14,7 +14,7 @@ from .._protocol.openings import Dropped, ended_by
 from .._protocol.parameters import EXACT, FOREVER, Built, Defaults, build_merged, guard_for, merged_but
 
 PIECE = 262_144
-"""How many bytes are asked for at a time."""
+"""How many bytes are read at a time, unless told otherwise."""
 
 PATIENCE = 630
 """Seconds to wait for the result of a ``stream.read``, which itself waits a little less for the server."""
@@ -22,12 +22,8 @@ PATIENCE = 630
 WAIT = PATIENCE - 30
 """Seconds that a ``stream.read`` waits for the next item before an empty result."""
 
-
 WHOLE = 8_388_608
 """The most bytes of a kept body that a call can read."""
-
-CHUNK = 262_144
-"""How many bytes of a kept body are read at a time, unless told otherwise."""
 
 
 def data_of(result: Any) -> bytes:

@@ -64,7 +64,7 @@ def is_kept(result: Mapping[str, Any]) -> bool:
 class ResponseData(Facts):
     """The common part of both kinds of response: everything except reading a body that the service keeps."""
 
-    __slots__ = ("_call", "_kept", "_origin", "_pipe", "_reading", "_released", "_seconds")
+    __slots__ = ("_call", "_kept", "_origin", "_pipe", "_reading", "_released")
 
     def __init__(self, raw: dict[str, Any] | bytes | tuple[bytes, bytes], call: Callable[..., Any]) -> None:
         Facts.__init__(self, raw)
@@ -128,14 +128,15 @@ class ResponseData(Facts):
         failure = self._told.get("error")
         return None if failure is None else from_failure(failure, self)
 
-    def raise_for_error(self) -> None:
-        """Raises :attr:`error` if the exchange failed."""
+    def raise_for_error(self) -> Self:
+        """Raises :attr:`error` if the exchange failed; otherwise returns the response itself."""
         error = self.error
         if error is not None:
             own = raised_for(self._told.get("request"))
             if own is not None:
                 raise own from error
             raise error
+        return self
 
     def raise_for_status(self) -> Self:
         """Raises :class:`~outrider.StatusError` for a status of 400 and above, and :attr:`error` after a failure.
@@ -146,7 +147,7 @@ class ResponseData(Facts):
         status = self.status
         if status >= 400:
             raise StatusError(
-                f"the server answered {status} ({self.method} {self.url})",
+                f"the server responded with status {status} ({self.method} {self.url})",
                 code=1600,
                 kind="responseValidationFailed",
                 reason="unacceptableStatusCode",

@@ -48,11 +48,6 @@ def save_error(problem: InvalidCall, path: str) -> InvalidCall:
     return made
 
 
-def write_file(path: str, content: bytes, replace: bool) -> None:
-    with whole_file(path, replace) as file:
-        file.write(content)
-
-
 @contextmanager
 def whole_file(path: str, replace: bool) -> Iterator[BinaryIO]:
     """A file to write, which gets its name when all is written. A failure leaves no file, and the former file as it

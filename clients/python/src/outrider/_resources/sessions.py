@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from .._protocol.arguments import absolute, header_list, laid, left_out, meant, present
 from .._protocol.access import credential
-from .._protocol.frames import encode
 from .._protocol.hints import Any, Callable, Mapping
 from .._protocol.models import Headers
-from .._protocol.parameters import EXACT, OPTIONS, SHARED, Built, Defaults, spec_for
+from .._protocol.parameters import OPTIONS, SHARED, Built, Defaults, camel, instead, template
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -239,10 +238,7 @@ KINDS: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], dict[str, Any]
 """For each kind of callback: the argument of the function, and the conversion of its result for the service."""
 
 
-_OWN = {
-    "connections_per_host": "connectionsPerHost",
-    **{name: name for name in ("name", "shared", "headers", "limits", "credentials", "cookies", "hsts")},
-}
+_OWN = ("connections_per_host", "name", "shared", "headers", "limits", "credentials", "cookies", "hsts")
 _SETTINGS = {*_OWN, *SHARED}
 """The settings of a session in the service. Other settings are options, which this client gives to each request."""
 
@@ -267,7 +263,7 @@ class Plan:
         unknown = next((name for name in given if name not in OPTIONS), None)
         if unknown is not None:
             known = sorted({*_SETTINGS, "interceptors", *OPTIONS})
-            raise TypeError(f"a session has no setting {unknown}{meant(unknown, known)}")
+            raise TypeError(f"a session has no setting {unknown}{instead(unknown) or meant(unknown, known)}")
         self.validators: list[dict[str, Any]] = []
         self.callbacks: dict[str, dict[str, Any]] = {}
         self._version = 0
@@ -309,7 +305,7 @@ class Plan:
             if name in SHARED:
                 SHARED[name](params, value)
             else:
-                params[_OWN[name]] = value
+                params[camel(name)] = value
         del params["url"]
         if hasattr(params.get("credentials"), "items"):
             params["credentials"] = [{"url": url, **credential(one)} for url, one in params["credentials"].items()]
@@ -325,12 +321,9 @@ class Plan:
         """A GET request without options, from behind its URL; None if its parameters depend on more than the URL."""
         made, version = self._template, self._version
         if made is None or made[:2] != (handle, version):
-            spec, guard, check = spec_for("GET", "", self.options({"session": handle}, defaults.options))
-            built = None
+            options = self.options({"session": handle}, defaults.options)
             # header fields of the client may change at any time
-            if not spec["url"] and spec.keys() <= {"url", "session", "timeout"}:
-                params = encode(spec, "the options of the session")[len('{"url":""') : -1] + "," + EXACT + "}"
-                built = Built(params, guard, check)
+            built = template(options, {"url", "session", "timeout"}, "the options of the session")
             self._template = made = (handle, version, built)
         return made[2]
 

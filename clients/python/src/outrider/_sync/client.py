@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from time import monotonic
 
-from .._protocol.arguments import LONGEST_MESSAGE, comes_in_pieces, located
+from .._protocol.arguments import LONGEST_MESSAGE, comes_in_pieces, located, no_attribute
 from .._protocol.exceptions import ExchangeError, OutriderError
 from .._protocol.frames import encode, is_stored, result_of
 from .._protocol.hints import Any, Callable, Iterable, Mapping, Sequence, Unpack
@@ -81,7 +81,7 @@ class Client(Calls, Verbs, Closing):
             elif name == "reachability":
                 from .tcp import Reachabilities as kind
             else:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+                raise no_attribute(type(self).__name__, name)
             # one for all threads
             return self.__dict__.setdefault(name, kind(self))
 
@@ -102,19 +102,25 @@ class Client(Calls, Verbs, Closing):
         if "data" in options and not options.get("files"):
             data = options["data"]
             # in a message, as base64, long bytes would take four times their memory
-            if comes_in_pieces(data) or (isinstance(data, (bytes, bytearray)) and len(data) > LONGEST_MESSAGE):
+            is_held = isinstance(data, (str, bytes, bytearray, memoryview))
+            if comes_in_pieces(data) or (is_held and len(data) > LONGEST_MESSAGE):
                 return self._send_pieces(method, url, options)
         if options.get("files") is not None:
             from .._protocol.forms import with_form
 
             options = with_form(options)
-        built = build(method, url, options, self._defaults)
-        if len(built.params) > LONGEST_MESSAGE:
+        form = options.get("files")
+        is_long = form is not None and form.length > LONGEST_MESSAGE
+        built = None if is_long else build(method, url, options, self._defaults)
+        if built is None or len(built.params) > LONGEST_MESSAGE:
             from .._resources.feeding import long_body
 
+            # both at once would take twice the memory
+            built = None
             changed = long_body(options)
             if changed is not None:
                 return self._send_pieces(method, url, changed)
+            built = build(method, url, options, self._defaults)
         began = monotonic()
         message = self._message("data.send", built.params, built.guard)
         response = Response(result_of(message) if type(message) is dict else message, self._invoke_raw)
@@ -200,9 +206,8 @@ class Client(Calls, Verbs, Closing):
         response = Response(result, self._invoke_raw)
         if not isinstance(request, str):
             request._is_over, response._origin = True, request._kept
-        if self._defaults.check if check is None else check:
-            response.raise_for_error()
-        return response
+        is_checked = self._defaults.check if check is None else check
+        return response.raise_for_error() if is_checked else response
 
     def cancel(self, request: str | Request) -> str:
         """Cancels a started request; returns its state. Calls that wait for it raise :class:`~outrider.Cancelled`."""

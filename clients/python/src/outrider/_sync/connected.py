@@ -58,19 +58,17 @@ class Connected(Address):
 
     def _turn(self, most: int = 1) -> Turn:
         """A place for a request with functions, or several; functions themselves wait for none."""
-        connection, inbox = self._live(), self._subscriptions
-        return Turn(connection, inbox is not None and inbox.is_inside(), most)
+        return Turn(self._live(), most)
 
     def _start_turn(self) -> Turn:
         """A place for the start of a request with functions; functions themselves wait for none."""
-        connection, inbox = self._live(), self._subscriptions
-        return StartTurn(connection, None if inbox is None or inbox.is_inside() else inbox.waiting)
+        return StartTurn(self._live())
 
     def _feed(self) -> Turn:
         """A place for a request whose body is written piece by piece. Functions, and requests that such a body makes,
         wait for none."""
-        connection, inbox = self._live(), self._subscriptions
-        return Turn(connection, inbox is not None and inbox.is_inside(), 1, connection.feeds, UPLOADED)
+        connection = self._live()
+        return Turn(connection, 1, connection.feeds, UPLOADED)
 
     def _open(self) -> Connection:
         pid = os.getpid()

@@ -19,9 +19,8 @@ from .._connection.waiters import Waiter
 from .._protocol.exceptions import OutriderError, ServerGone
 from .._protocol.hints import Any, Callable, Iterator
 from .._protocol.models import Event
+from .._protocol.parameters import FOREVER
 from .._resources.events import CANCEL, EventQueue, Listeners, Told, refused
-
-FOREVER = 1e6
 
 POLITENESS = 0.002
 """Seconds for which the thread of the functions leaves the reading to threads that make calls: a thread that reads
@@ -103,8 +102,7 @@ class ClientInbox(Listeners, Inbox):
 
     def __init__(self) -> None:
         super().__init__()
-        self.dropped = 0
-        self._events: deque[Event] = deque()
+        self._events: deque[Event] = deque(maxlen=MOST_KEPT)
         self._waiting: deque[tuple[Connection, Any, str, Any]] = deque()
         self._waiter = Waiter("")
         self._served: Connection | None = None
@@ -126,9 +124,6 @@ class ClientInbox(Listeners, Inbox):
             return
         event = self._spread(name, params)
         if name in self.handlers or "*" in self.handlers:
-            if len(self._events) >= MOST_KEPT:
-                self.dropped += 1
-                self._events.popleft()
             self._events.append(event)
             self._waiter.wake()
 
@@ -194,12 +189,11 @@ class ClientInbox(Listeners, Inbox):
         """In a child made by fork: forgets what has come for the parent, whose threads may have held the locks of its
         connection and its iterations."""
         self._pid = pid
-        self._events, self._waiting, self._queues = deque(), deque(), {}
+        self._events, self._waiting, self._queues = deque(maxlen=MOST_KEPT), deque(), {}
         # a function that forked itself still has its lists
         self._inside, self._absent = set(), []
 
     def waiting(self) -> int:
-        """How many callbacks wait for a thread, or run beside the thread of the functions."""
         return len(self._waiting) + max(0, len(self._inside) - 1)
 
     def is_inside(self) -> bool:

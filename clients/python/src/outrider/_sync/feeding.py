@@ -5,22 +5,66 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import closing, suppress
 from time import monotonic
 
-from .._protocol.exceptions import CallError, HandleError
+from .._protocol.exceptions import CallError, HandleError, OutriderError
 from .._protocol.hints import Any, Callable, Mapping
 from .._protocol.parameters import UNTIMED_GUARD, build
-from .._resources.feeding import Patience, bodies_of, fed, filed, is_spent, pieces, unhurried, written
+from .._resources.feeding import IN_MESSAGES, Patience, bodies_of, fed, filed, is_spent, pieces, unhurried, written
 from .._resources.responses import is_kept
 from .calls import Calls
 from .responses import Response
 from .variant import steps
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .pipe import RawBody
+
+
+class Feeder:
+    """The way of a body to the service: messages, and after some of them a connection of its own."""
+
+    def __init__(self, client: Calls, stream: str) -> None:
+        self._client = client
+        self._stream = stream
+        self._path = client._socket_path()
+        self._left = IN_MESSAGES
+        self._raw: RawBody | None = None
+
+    def write(self, piece: memoryview, wait: float) -> tuple[memoryview, int]:
+        """The rest of a piece, and the room for more; no room if the service takes nothing for ``wait`` seconds."""
+        # an empty piece only asks for the room of the message before
+        if piece and self._left <= 0 and self._path is not None:
+            from .pipe import open_raw_body
+
+            path, self._path = self._path, None
+            # without room for one more connection all goes in messages
+            with suppress(OutriderError):
+                self._raw = open_raw_body(path, self._stream)
+        if self._raw is not None:
+            size = self._raw.write(piece, wait)
+            return piece[size:], size
+        self._left -= len(piece)
+        taken = self._client.invoke("stream.write", written(self._stream, piece, wait), timeout=60)
+        return piece[:0], taken["room"]
+
+    def finish(self, wait: float) -> bool:
+        """Ends the body. Returns whether the service has all of it, after ``wait`` seconds at most."""
+        if self._raw is not None:
+            return self._raw.finish(wait)
+        with suppress(HandleError):
+            self._client.invoke("stream.finish", {"stream": self._stream}, timeout=60)
+        return True
+
+    def close(self) -> None:
+        """Ends the connection, and the request unless the service has the whole body."""
+        if self._raw is not None:
+            self._raw.close()
+
 
 def feed(
-    invoke: Callable[..., Any], stream: str, body: Any, patience: Patience,
-    ended: Callable[[], dict[str, Any] | None],
+    feeder: Feeder, body: Any, patience: Patience, ended: Callable[[], dict[str, Any] | None]
 ) -> dict[str, Any] | None:
     """Writes a body until its end. Returns the result of ``ended`` if the request ended, or responded, before.
 
@@ -30,20 +74,21 @@ def feed(
     for given in steps(body):
         for piece in pieces(given):
             patience.begin()
-            room = 0
-            while room == 0:
+            rest, room = memoryview(piece), 0
+            while rest or room == 0:
                 try:
-                    taken = invoke("stream.write", written(stream, piece, patience.wait), timeout=60)
-                except HandleError:
+                    rest, room = feeder.write(rest, patience.wait)
+                except (HandleError, BrokenPipeError, ConnectionResetError):
                     return None
-                room, piece = taken["room"], b""
                 if room == 0:
                     found = ended()
                     if found is not None:
                         return found
                 patience.note(room)
-    with suppress(HandleError):
-        invoke("stream.finish", {"stream": stream}, timeout=60)
+    while not feeder.finish(patience.wait):
+        found = ended()
+        if found is not None:
+            return found
     return None
 
 
@@ -59,9 +104,7 @@ def send(client: Calls, method: str, url: str, options: Mapping[str, Any]) -> Re
     response = Response(result, client._invoke_raw)
     response._seconds = monotonic() - began
     response._follow(client)
-    if is_checked:
-        response.raise_for_error()
-    return response
+    return response.raise_for_error() if is_checked else response
 
 
 def _sent(client: Calls, method: str, url: str, options: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
@@ -82,11 +125,11 @@ def _sent(client: Calls, method: str, url: str, options: Mapping[str, Any]) -> t
             result = client._invoke_raw("request.wait", {"request": request, "timeout": 0})
             return None if result.get("pending") else result
 
-        result = None
         for stream, body in zip(streams, bodies):
-            result = result or feed(client.invoke, stream, body, Patience(None), ended)
-        if result is None:
-            result = client._invoke_raw("request.wait", {"request": request}, timeout=built.guard)
+            with closing(Feeder(client, stream)) as feeder:
+                if feed(feeder, body, Patience(None), ended):
+                    break
+        result = client._invoke_raw("request.wait", {"request": request}, timeout=built.guard)
         if is_spent(result):
             result = _repeated(client, method, url, options, leavings) or result
     except BaseException:

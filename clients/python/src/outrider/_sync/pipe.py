@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from _socket import MSG_DONTWAIT, MSG_PEEK, SHUT_RDWR
+from _socket import MSG_DONTWAIT, MSG_PEEK, SHUT_RDWR, SHUT_WR
 from _socket import socket as Socket
 from _thread import TIMEOUT_MAX, allocate_lock
 from contextlib import suppress
@@ -105,6 +105,45 @@ def _attach(path: str, frame: bytes) -> Socket:
     return made
 
 
+def _is_ready(made: Socket, seconds: float, event: int) -> bool:
+    waiting = poll()
+    waiting.register(made, event)
+    return bool(waiting.poll(max(0, min(seconds * 1000, _LONGEST))))
+
+
+class RawBody:
+    """The bytes of a body to the service. A connection that is closed before ``finish`` has returned true ends the
+    request."""
+
+    def __init__(self, path: str, stream: str) -> None:
+        frame = call_frame(1, "stream.attach", encode({"stream": stream, "direction": "write"}))
+        self._socket = _attach(path, frame)
+
+    def write(self, piece: memoryview, wait: float) -> int:
+        """Sends the first bytes, and returns how many; 0 if the service takes nothing for ``wait`` seconds.
+
+        Raises :class:`BrokenPipeError` or :class:`ConnectionResetError` if the service takes no more.
+        """
+        _is_ready(self._socket, wait, POLLOUT)
+        # a socket is ready when most of its buffer is free, and a slow server may not free so much in time
+        with suppress(BlockingIOError):
+            return self._socket.send(piece, MSG_DONTWAIT)
+        return 0
+
+    def finish(self, wait: float) -> bool:
+        """Ends the body. Returns whether the service has taken all of it, after ``wait`` seconds at most."""
+        self._socket.shutdown(SHUT_WR)
+        return _is_ready(self._socket, wait, POLLIN)
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self._socket.close()
+
+
+# in asyncio, a coroutine function
+open_raw_body = RawBody
+
+
 def open_pipe(path: str, reading: Reading, ended: Callable[[int], None]) -> Pipe:
     """A connection for the bytes of a stream; ``ended`` raises at their end if so many are not all."""
     return Pipe(path, reading.attach(), ended)
@@ -138,7 +177,7 @@ class Channel:
             return []
         try:
             while self._records.end is None:
-                if deadline is not None and not self._is_ready(deadline - monotonic()):
+                if deadline is not None and not _is_ready(self._socket, deadline - monotonic(), POLLIN):
                     return []
                 count = self._socket.recv_into(self._records.room())
                 if not count:
@@ -151,11 +190,6 @@ class Channel:
             raise cut(problem) from None
         finally:
             self._reading.release()
-
-    def _is_ready(self, seconds: float, event: int = POLLIN) -> bool:
-        waiting = poll()
-        waiting.register(self._socket, event)
-        return bool(waiting.poll(max(0, min(seconds * 1000, _LONGEST))))
 
     def send(self, record: bytes, timeout: float | None = None) -> None:
         """Sends a record; waits while the service takes nothing. Raises :class:`OSError` after the end of the
@@ -182,7 +216,7 @@ class Channel:
         rest = memoryview(record)
         deadline = monotonic() + timeout
         while rest:
-            if not self._is_ready(deadline - monotonic(), POLLOUT):
+            if not _is_ready(self._socket, deadline - monotonic(), POLLOUT):
                 raise BrokenPipeError
             with suppress(BlockingIOError):
                 rest = rest[self._socket.send(rest, MSG_DONTWAIT) :]
@@ -194,6 +228,5 @@ class Channel:
         self._socket.close()
 
 
-def open_channel(path: str, stream: str) -> Channel:
-    """A connection for the messages of a WebSocket."""
-    return Channel(path, stream)
+# in asyncio, a coroutine function
+open_channel = Channel

@@ -103,9 +103,7 @@ class Router:
                 definition.connection = connection
         call = call_of(self._name, endpoint, params, overrides)
         response = Response(self._client._invoke_raw("router.send", call), self._client._invoke_raw)
-        if self._check:
-            response.raise_for_error()
-        return response
+        return response.raise_for_error() if self._check else response
 
     def __repr__(self) -> str:
         return f"<Router {self._name}>"

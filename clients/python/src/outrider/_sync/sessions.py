@@ -88,7 +88,8 @@ class Session(Verbs, Dropped, Closing):
         self._has_started = False
 
     def _drop(self) -> None:
-        for connection, (handle, _) in () if self._is_known else self._made.items():
+        made, self._made = self._made, {}
+        for connection, (handle, _) in () if self._is_known else made.items():
             self._client._defaults.sessions.pop(handle, None)
             connection.post([("session.close", {"session": handle, "cancel": False})])
         if not (self._is_known or self._has_started):
@@ -172,6 +173,11 @@ class Session(Verbs, Dropped, Closing):
         self._is_known = True
         return self._handle()
 
+    def _known(self) -> str | None:
+        """The handle on the connection that is open as far as is known, for a caller that repeats a failed call."""
+        connection = self._client._here()
+        return None if connection is None else self._made.get(connection, (None, 0))[0]
+
     def _handle(self) -> str:
         pauses = iter(PAUSES)
         while True:
@@ -197,7 +203,11 @@ class Session(Verbs, Dropped, Closing):
             raise Unsent(f"the service ({connection.name}) has gone before it made the session")
         made, wanted = self._made.get(connection), len(self._plan.interceptors)
         if made is None:
-            made = self._made[connection] = self._create(connection)
+            new = self._create(connection)
+            made = self._made.setdefault(connection, new)
+            if made[0] != new[0]:
+                # a signal handler has made the session meanwhile
+                connection.post([("session.close", {"session": new[0]})])
             for old in [old for old in list(self._making) if old.dead is not None]:
                 self._making.pop(old, None)
                 self._client._defaults.sessions.pop(self._made.pop(old, ("", 0))[0], None)
@@ -213,6 +223,13 @@ class Session(Verbs, Dropped, Closing):
                 self._owner = connection
         self._made[connection] = (made[0], wanted)
         return made[0]
+
+    def _lose(self, handle: str) -> None:
+        """The service does not know the session any more: the next request makes the session again."""
+        for connection, made in list(self._made.items()):
+            if made[0] == handle:
+                self._made.pop(connection, None)
+                self._client._defaults.sessions.pop(handle, None)
 
     def _is_orphan(self) -> bool:
         """Whether the connection on which the service calls the functions has ended; that of a parent is unknown."""
@@ -295,12 +312,8 @@ class Session(Verbs, Dropped, Closing):
     def start(self, method: str, url: str, **options: Unpack[Options]) -> Request:
         """Starts a request of this session and returns at once; see :class:`outrider.Request`."""
         own = self._own(options)
-
-        def start() -> Request:
-            started: Request = self._client.start(method, url, **own)
-            return started
-
-        return self._starting(start)
+        started: Request = self._starting(lambda: self._client.start(method, url, **own))
+        return started
 
     def _starting(self, work: Callable[[], Result]) -> Result:
         if not self._plan.has_functions():

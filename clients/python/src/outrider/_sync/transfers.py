@@ -31,9 +31,7 @@ def send(client: Calls, method: str, url: str, options: Mapping[str, Any]) -> Re
         client.invoke("request.forget", {"request": request})
     response = Response(result, client._invoke_raw)
     response._follow(client)
-    if built.check:
-        response.raise_for_error()
-    return response
+    return response.raise_for_error() if built.check else response
 
 
 def shown(
@@ -218,9 +216,7 @@ class Downloads:
     def _finished(self, method: str, built: BuiltDownload) -> Response:
         result = self._owner._within(lambda: self._result(method, built))
         response = Response(result, self._client._invoke_raw)
-        if built.check:
-            response.raise_for_error()
-        return response
+        return response.raise_for_error() if built.check else response
 
     def _result(self, method: str, built: BuiltDownload) -> dict[str, Any]:
         client = self._client

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from .._protocol.arguments import FIXED, fixed
 from .._protocol.hints import Any, Callable, Mapping, Unpack
 from .._protocol.parameters import Built, Defaults, Opened
 
@@ -199,3 +200,7 @@ class Verbs:
         from .._resources.bars import with_body
 
         return self._send(method, url, with_body(path, options))
+
+
+for _name in FIXED:
+    setattr(Verbs, _name, fixed(_name))
