@@ -221,6 +221,31 @@ def test_retries_of_an_adapter_apply_as_in_urllib3(
     assert outcome() == native
 
 
+@pytest.mark.parametrize("status", [b"", b"503"], ids=["a lost connection", "a status"])
+@pytest.mark.usefixtures("installed")
+def test_a_body_that_cannot_be_rewound_is_not_sent_again(scripted: Callable[..., Scripted], status: bytes) -> None:
+    """A second request would have the rest of the body only, as with urllib3."""
+    bodies: list[bytes] = []
+
+    def talk(stream: socket.socket) -> None:
+        body = request_head(stream).partition(b"\r\n\r\n")[2]
+        while not body.endswith(b"0\r\n\r\n") and (data := stream.recv(4096)):
+            body += data
+        bodies.append(body)
+        if status or len(bodies) > 1:
+            stream.sendall(b"HTTP/1.1 %s x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n" % (status or b"200"))
+
+    with requests.Session() as session:
+        retries = Retry(3, status_forcelist=[503], allowed_methods=None)
+        session.mount("http://", HTTPAdapter(max_retries=retries))
+        try:
+            found = session.post(scripted(talk).url, data=iter([b"ab", b"cd"]), timeout=20).status_code
+        except requests.ConnectionError:
+            found = 0
+    assert found == int(status or 0)
+    assert len(bodies) == 1 and b"ab" in bodies[0] and b"cd" in bodies[0]
+
+
 def test_a_body_of_known_length_is_not_chunked(session: requests.Session, origin: str) -> None:
     response = session.get(f"{origin}/bytes/9", stream=True)
     assert not response.raw._fp.chunked and response.content == bytes(range(9))

@@ -5,9 +5,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import pathlib
+import signal
 import socket
 import threading
 import time
+import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -94,6 +98,89 @@ def test_a_full_stream_gets_its_connection_with_the_next_piece(monkeypatch: pyte
     rest, room = feeder.write(memoryview(b"ab"), 0.1)
     assert feeder.write(rest, 0.1) == (b"", 0) and room == 0
     assert written == ["YWI=", ""]
+
+
+@pytest.mark.parametrize("kind", ["blocking", "awaiting"])
+def test_a_service_that_does_not_reply_is_not_waited_for(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    path = str(tmp_path / "s")
+    monkeypatch.setattr("outrider._sync.pipe.ATTACHING", 0.05)
+    monkeypatch.setattr("outrider._async.pipe.ATTACHING", 0.05)
+    with socket.socket(socket.AF_UNIX) as silent, pytest.raises(outrider.ServerGone):
+        silent.bind(path)
+        silent.listen()
+        if kind == "blocking":
+            outrider._sync.pipe.open_raw_body(path, "s")
+        else:
+            asyncio.run(asyncio.wait_for(outrider._async.pipe.open_raw_body(path, "s"), 20))
+
+
+def test_the_default_timeout_of_sockets_does_not_apply(
+    client: Client, origin: str, raw: list[socket.socket]
+) -> None:
+    socket.setdefaulttimeout(20)
+    try:
+        assert client.post(f"{origin}/echo", data=OCTETS).json()["body"] == OCTETS.decode()
+    finally:
+        socket.setdefaulttimeout(None)
+    assert [one.gettimeout() for one in raw] == [None]
+
+
+def test_the_default_timeout_of_sockets_does_not_apply_to_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = socket.socketpair()
+    monkeypatch.setattr("outrider._sync.pipe._attach", lambda *given: ours)
+    socket.setdefaulttimeout(20)
+    try:
+        channel = outrider._sync.pipe.Channel("", "")
+    finally:
+        socket.setdefaulttimeout(None)
+    assert channel._socket.gettimeout() is None
+    channel.close()
+    theirs.close()
+
+
+@pytest.mark.parametrize("kind", ["blocking", "awaiting"])
+def test_the_end_of_the_service_raises_no_signal(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Programs may give SIGPIPE its default, which ends the process."""
+    seen: list[int] = []
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    monkeypatch.setattr("outrider._sync.pipe._attach", lambda *given: ours)
+    before = signal.signal(signal.SIGPIPE, lambda number, frame: seen.append(number))
+    try:
+        with pytest.raises(BrokenPipeError):
+            if kind == "blocking":
+                outrider._sync.pipe.RawBody("", "").write(memoryview(b"x"), 0.1)
+            else:
+                asyncio.run(outrider._async.pipe.AsyncRawBody(ours).write(memoryview(b"x"), 0.1))
+    finally:
+        signal.signal(signal.SIGPIPE, before)
+        ours.close()
+    assert seen == []
+
+
+def test_a_forked_child_does_not_end_the_body_of_its_parent(client: Client, origin: str) -> None:
+    """Nor does the child send a part of the body."""
+    parent, statuses = os.getpid(), []
+
+    def body() -> Iterator[bytes]:
+        yield OCTETS[:3_000_000]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child:
+            statuses.append(os.waitpid(child, 0)[1])
+            yield OCTETS[3_000_000:]
+
+    try:
+        response = client.post(f"{origin}/echo", data=body())
+    except outrider.ServerGone as problem:
+        os._exit(0 if os.getpid() != parent and "parent process" in str(problem) else 1)
+    finally:
+        if os.getpid() != parent:
+            os._exit(2)
+    assert statuses == [0] and response.json()["body"] == OCTETS.decode()
 
 
 def test_a_long_body_that_fails_never_seems_whole(

@@ -14,7 +14,7 @@ from .._connection.discovery import connect
 from .._protocol.exceptions import OutriderError
 from .._protocol.frames import call_frame, encode
 from .._protocol.hints import Any, Awaitable, Callable
-from .._resources.reading import PIECE, Reading, attached, cut
+from .._resources.reading import ATTACHING, PIECE, Reading, attached, cut
 from .._resources.records import Records
 
 
@@ -101,7 +101,7 @@ class AsyncRawBody:
         await self._is_ready(wait, loop.add_writer, loop.remove_writer)
         # a socket is ready when most of its buffer is free, and a slow server may not free so much in time
         with suppress(BlockingIOError):
-            return self._socket.send(piece)
+            return self._socket.send(piece, sockets.MSG_NOSIGNAL)
         return 0
 
     async def finish(self, wait: float) -> bool:
@@ -130,7 +130,11 @@ class AsyncRawBody:
 
 async def open_raw_body(path: str, stream: str) -> AsyncRawBody:
     """A connection for the bytes of a body."""
-    made, _ = await attach(path, call_frame(1, "stream.attach", encode({"stream": stream, "direction": "write"})))
+    frame = call_frame(1, "stream.attach", encode({"stream": stream, "direction": "write"}))
+    try:
+        made, _ = await asyncio.wait_for(attach(path, frame), ATTACHING)
+    except asyncio.TimeoutError:
+        raise cut() from None
     return AsyncRawBody(made)
 
 

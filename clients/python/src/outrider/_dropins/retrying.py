@@ -14,6 +14,9 @@ from urllib3.util.request import set_file_position
 from .._protocol.hints import Callable
 from .raw import SERVICE
 
+_REPEATABLE = (type(None), str, bytes, bytearray, memoryview)
+"""The bodies without a position to go back to."""
+
 
 def retried(
     retries: Retry, request: requests.PreparedRequest, send: Callable[[], requests.Response]
@@ -22,12 +25,14 @@ def retried(
     position: Any = None
     while True:
         position = set_file_position(request.body, position)
+        # the rest of a body is not the body
+        is_repeatable = isinstance(request.body, _REPEATABLE) or isinstance(position, int)
         try:
             response = send()
         except requests.RequestException as problem:
             cause = problem.args[0] if problem.args else None
             reason = cause.reason if isinstance(cause, MaxRetryError) else cause
-            if isinstance(reason, HTTPError):
+            if is_repeatable and isinstance(reason, HTTPError):
                 try:
                     retries = retries.increment(request.method, request.url, error=reason, _pool=SERVICE)
                     retries.sleep()
@@ -40,7 +45,8 @@ def retried(
                     pass
             raise
         raw = response.raw
-        if not retries.is_retry(request.method or "GET", raw.status, "Retry-After" in raw.headers):
+        method, has_delay = request.method or "GET", "Retry-After" in raw.headers
+        if not is_repeatable or not retries.is_retry(method, raw.status, has_delay):
             return response
         try:
             retries = retries.increment(request.method, request.url, response=raw, _pool=SERVICE)

@@ -22,6 +22,9 @@ PATIENCE = 630
 WAIT = PATIENCE - 30
 """Seconds that a ``stream.read`` waits for the next item before an empty result."""
 
+ATTACHING = 60.0
+"""Seconds in which a live service replies to the ``stream.attach`` of a body to send."""
+
 WHOLE = 8_388_608
 """The most bytes of a kept body that a call can read."""
 

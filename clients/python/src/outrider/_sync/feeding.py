@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from contextlib import closing, suppress
+from os import getpid
 from time import monotonic
 
-from .._protocol.exceptions import CallError, HandleError, OutriderError
+from .._protocol.exceptions import CallError, HandleError, OutriderError, ServerGone
 from .._protocol.hints import Any, Callable, Mapping
 from .._protocol.parameters import UNTIMED_GUARD, build
 from .._resources.feeding import IN_MESSAGES, Patience, bodies_of, fed, filed, is_spent, pieces, unhurried, written
@@ -31,15 +32,17 @@ class Feeder:
         self._path = client._socket_path()
         self._left = IN_MESSAGES
         self._raw: RawBody | None = None
+        self._pid = getpid()
 
     def write(self, piece: memoryview, wait: float) -> tuple[memoryview, int]:
         """The rest of a piece, and the room for more; no room if the service takes nothing for ``wait`` seconds."""
+        self._check_process()
         # an empty piece only asks for the room of the message before
         if piece and self._left <= 0 and self._path is not None:
             from .pipe import open_raw_body
 
             path, self._path = self._path, None
-            # without room for one more connection all goes in messages
+            # if the service refuses another connection, the rest goes in messages
             with suppress(OutriderError):
                 self._raw = open_raw_body(path, self._stream)
         if self._raw is not None:
@@ -51,11 +54,17 @@ class Feeder:
 
     def finish(self, wait: float) -> bool:
         """Ends the body. Returns whether the service has all of it, after ``wait`` seconds at most."""
+        self._check_process()
         if self._raw is not None:
             return self._raw.finish(wait)
         with suppress(HandleError):
             self._client.invoke("stream.finish", {"stream": self._stream}, timeout=60)
         return True
+
+    def _check_process(self) -> None:
+        """Raises in a child made by fork, whose part of the body would count as the parent's."""
+        if self._pid != getpid():
+            raise ServerGone("the connection for the body belongs to the parent process (send the request again)")
 
     def close(self) -> None:
         """Ends the connection, and the request unless the service has the whole body."""

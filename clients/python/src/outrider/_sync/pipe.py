@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from _socket import MSG_DONTWAIT, MSG_PEEK, SHUT_RDWR, SHUT_WR
+from _socket import MSG_DONTWAIT, MSG_NOSIGNAL, MSG_PEEK, SHUT_RDWR, SHUT_WR
 from _socket import socket as Socket
 from _thread import TIMEOUT_MAX, allocate_lock
 from contextlib import suppress
@@ -17,7 +17,7 @@ from .._connection.discovery import connect
 from .._protocol.exceptions import OutriderError
 from .._protocol.frames import call_frame, encode
 from .._protocol.hints import Any, Callable
-from .._resources.reading import Reading, attached, cut
+from .._resources.reading import ATTACHING, Reading, attached, cut
 from .._resources.records import Records
 
 _LONGEST = (1 << 31) - 1
@@ -81,16 +81,20 @@ class Pipe(RawIOBase):
         super().close()
 
 
-def _attach(path: str, frame: bytes) -> Socket:
-    """A connection that carries nothing else after the reply to ``frame``."""
+def _attach(path: str, frame: bytes, seconds: float | None = None) -> Socket:
+    """A connection that carries nothing else after the reply to ``frame``, which comes within ``seconds``."""
     try:
         made = connect(path, False)
     except OSError as problem:
         raise problem if isinstance(problem, OutriderError) else cut(problem) from None
     try:
-        made.sendall(frame)
-        line = b""
+        # there may be a default for all new sockets
+        made.settimeout(None)
+        made.sendall(frame, MSG_NOSIGNAL)
+        line, deadline = b"", None if seconds is None else monotonic() + seconds
         while not line.endswith(b"\n"):
+            if deadline is not None and not _is_ready(made, deadline - monotonic(), POLLIN):
+                raise cut()
             # what follows the line belongs to the reader
             waiting = made.recv(65536, MSG_PEEK)
             if not waiting:
@@ -117,7 +121,7 @@ class RawBody:
 
     def __init__(self, path: str, stream: str) -> None:
         frame = call_frame(1, "stream.attach", encode({"stream": stream, "direction": "write"}))
-        self._socket = _attach(path, frame)
+        self._socket = _attach(path, frame, ATTACHING)
 
     def write(self, piece: memoryview, wait: float) -> int:
         """Sends the first bytes, and returns how many; 0 if the service takes nothing for ``wait`` seconds.
@@ -127,7 +131,7 @@ class RawBody:
         _is_ready(self._socket, wait, POLLOUT)
         # a socket is ready when most of its buffer is free, and a slow server may not free so much in time
         with suppress(BlockingIOError):
-            return self._socket.send(piece, MSG_DONTWAIT)
+            return self._socket.send(piece, MSG_DONTWAIT | MSG_NOSIGNAL)
         return 0
 
     def finish(self, wait: float) -> bool:
@@ -162,6 +166,7 @@ class Channel:
 
     def __init__(self, path: str, stream: str) -> None:
         self._socket = open_socket(path, stream)
+        self._socket.settimeout(None)
         self._records = Records()
         self._reading, self._writing = allocate_lock(), allocate_lock()
 
@@ -201,7 +206,7 @@ class Channel:
                 raise BrokenPipeError
             try:
                 if timeout is None:
-                    self._socket.sendall(record)
+                    self._socket.sendall(record, MSG_NOSIGNAL)
                 else:
                     self._send_within(record, timeout)
             except BaseException:
@@ -219,7 +224,7 @@ class Channel:
             if not _is_ready(self._socket, deadline - monotonic(), POLLOUT):
                 raise BrokenPipeError
             with suppress(BlockingIOError):
-                rest = rest[self._socket.send(rest, MSG_DONTWAIT) :]
+                rest = rest[self._socket.send(rest, MSG_DONTWAIT | MSG_NOSIGNAL) :]
 
     def close(self) -> None:
         """Ends the connection and its WebSocket, and the wait of a thread that sends."""
