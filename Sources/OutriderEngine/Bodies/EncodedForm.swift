@@ -139,7 +139,7 @@ package struct EncodedForm: Sendable {
                 try AtomicFile.move(temporary, to: path, replace: false)
             }
         } catch {
-            unlink(temporary)
+            if unlink(temporary) == 0 { file.file.empty() }
             throw error
         }
         return size

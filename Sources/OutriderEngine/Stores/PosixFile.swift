@@ -59,6 +59,9 @@ struct PosixFile: ~Copyable {
         _ = fallocate(descriptor, 2 | 1, offset, count)
     }
 
+    /// Gives the disk's room back at once, although others may hold the file open.
+    func empty() { _ = ftruncate(descriptor, 0) }
+
     /// Fills the buffer from the offset.
     func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer, path: String) throws(HTTPFailure) {
         let count = FileBytes.read(descriptor, at: offset, into: buffer)

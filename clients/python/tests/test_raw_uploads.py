@@ -68,7 +68,7 @@ def test_the_rest_of_a_long_body_has_a_connection_of_its_own(
 
 
 def test_a_long_body_goes_in_messages_without_another_connection(
-    client: Client, origin: str, monkeypatch: pytest.MonkeyPatch
+    client: Client, binary: str, origin: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(path: str, stream: str) -> None:
         raise outrider.LimitError("too many connections", code=-32011)
@@ -76,7 +76,7 @@ def test_a_long_body_goes_in_messages_without_another_connection(
     monkeypatch.setattr("outrider._sync.pipe.open_raw_body", refuse)
     assert client.post(f"{origin}/echo", data=OCTETS).json()["body"] == OCTETS.decode()
     monkeypatch.setattr("outrider._sync.pipe.open_raw_body", None)
-    with Client(stdio=True) as other:
+    with Client(command=[binary, "serve", "--stdio"]) as other:
         assert other.post(f"{origin}/echo", data=OCTETS).json()["body"] == OCTETS.decode()
 
 
